@@ -300,7 +300,10 @@ fn the_glossary_has_words_that_are_used_in_order() {
 
 #[test]
 fn advice() {
-    check("advice.md", &through::advise::page());
+    check(
+        "advice.md",
+        &through::advise::page(&through::advise::TOPICS.iter().chain(through::machine::TOPICS).collect::<Vec<_>>()),
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub mod document;
 mod error;
 mod job;
 mod live;
+pub mod machine;
 pub mod query;
 pub mod render;
 pub mod report;
@@ -42,7 +43,7 @@ fn done(cli: &Cli) -> ExitCode {
     let found = |any: bool| u8::from(!any);
     let status = match &cli.command {
         None => commands::show::show(&cli.show).map(found),
-        Some(Command::Advise(arguments)) => commands::advise::advise(arguments).map(u8::from),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, machine::find).map(u8::from),
         Some(Command::Efficiency(arguments)) => look_at_ranks("efficiency", arguments).map(found),
         Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look("waits", arguments).map(found),

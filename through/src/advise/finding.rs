@@ -127,9 +127,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    pub fn new(name: &'static str) -> Finding {
+    pub fn new(name: &str) -> Finding {
+        Finding::of(topic(name))
+    }
+
+    pub fn of(topic: &'static Topic) -> Finding {
         Finding {
-            topic: topic(name),
+            topic,
             comm: None,
             op: None,
             ranks: Ranks::default(),

@@ -10,11 +10,13 @@ mod saving;
 mod topics;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 pub use self::finding::{Confidence, Cost, Finding, Level};
 pub use self::reference::page;
-pub use self::run::Run;
-pub use self::topics::TOPICS;
+pub use self::run::{Run, filters, on};
+pub use self::saving::Saving;
+pub use self::topics::{TOPICS, Topic};
 
 use crate::query::Error;
 
@@ -24,23 +26,28 @@ type Alike = (&'static str, i64, Option<i64>, Option<Level>);
 /// Of the costliest of communicators made alike: the ranks of one that costs a smaller part are not worth their names.
 const NAMED: i128 = 4;
 
-/// What all rules find, the costliest first, and the heaviest call that they do not explain. Of communicators that were made alike the one that costs most stands for all.
-pub fn advise(run: &Run) -> Result<Vec<Finding>, Error> {
+/// A rule of another crate, which compares a run with files of measurements of the machine, if there are any.
+pub type Beyond = fn(&Run, &[PathBuf]) -> Result<Vec<Finding>, crate::Error>;
+
+/// What all rules find, with what others found beyond them, the costliest first, and the heaviest call that they do not explain. Of communicators that were made alike the one that costs most stands for all.
+pub fn advise(run: &Run, beyond: Vec<Finding>) -> Result<Vec<Finding>, Error> {
     // What may be the machine's is not mixed with what is not.
     let mut alike: BTreeMap<Alike, Vec<Finding>> = BTreeMap::new();
     let mut findings = Vec::new();
+    let mut found = beyond;
     for rule in rules::RULES {
-        for finding in rule(run)? {
-            match finding.comm {
-                Some(comm) => {
-                    let head = run.families.find(comm).map_or(comm, |family| family.first());
-                    alike
-                        .entry((finding.topic.name, head, finding.op, finding.ceiling.map(|ceiling| ceiling.level)))
-                        .or_default()
-                        .push(finding);
-                }
-                None => findings.push(finding),
+        found.extend(rule(run)?);
+    }
+    for finding in found {
+        match finding.comm {
+            Some(comm) => {
+                let head = run.families.find(comm).map_or(comm, |family| family.first());
+                alike
+                    .entry((finding.topic.name, head, finding.op, finding.ceiling.map(|ceiling| ceiling.level)))
+                    .or_default()
+                    .push(finding);
             }
+            None => findings.push(finding),
         }
     }
     for mut members in alike.into_values() {

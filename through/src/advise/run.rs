@@ -4,14 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use crate::query::Error;
-use crate::query::bench::Measurements;
 use crate::query::catalog::{Catalog, Communicator, unsigned};
 use crate::query::families::Families;
 use crate::query::filter::Filter;
 use crate::query::ledger::{Ledger, ledger};
 use crate::query::open::Profile;
 use crate::query::operations::{Operations, operations};
-use crate::query::roofline::{Entry, roofline};
 use crate::query::source::{Relation, Source};
 use crate::query::waiting::{Group, Timed, Waited, groups, timed};
 
@@ -27,8 +25,6 @@ pub struct Run {
     /// Nothing where the profile has no single ranks.
     pub waits: Option<Vec<Group>>,
     pub timed: Option<Timed>,
-    /// Calls against measurements of the machine, where there are some.
-    pub roofline: Vec<Entry>,
 }
 
 /// What one rank did in one operation on one communicator.
@@ -66,16 +62,9 @@ impl Run {
             sums,
             waits: if has_ranks { Some(groups(profile, catalog, &all)?) } else { None },
             timed: timed(profile, catalog)?,
-            roofline: Vec::new(),
             catalog: Rc::clone(catalog),
             profile: Rc::clone(profile),
         })
-    }
-
-    /// With what was measured of the machine.
-    pub fn compared_with(self, bench: &Measurements) -> Result<Run, Error> {
-        let roofline = roofline(&self.profile, &self.catalog, &Filter::default(), bench)?;
-        Ok(Run { roofline, ..self })
     }
 
     /// What a timeline tells of waiting in an operation, if it tells of the whole run.

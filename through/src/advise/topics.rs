@@ -212,14 +212,6 @@ pub const TOPICS: &[Topic] = &[
         source: "UCX: UCX_RNDV_THRESH",
     },
     Topic {
-        name: "below-machine",
-        title: "{op} on {comm} stays below what the machine can do",
-        text: "Calls {size} take {least} of the ranks' time even if all that may be waiting is taken off, {times} times the {possible} that the measurements of the machine allow.",
-        advice: "Compare algorithms (through tune) and transports (through run --hooks ucx); send fewer and larger messages; look where the ranks are placed, and whether others use the network at the same time.",
-        rule: "Even the shortest call takes at least twice the time of a message or exchange that was measured, four times the bound of a collective. Needs `--bench FILE`.",
-        source: "bounds: explanation/roofline.md; no library reaches those of collectives at every size",
-    },
-    Topic {
         name: "heaviest-call",
         title: "{op} on {comm} is the heaviest call",
         text: "It takes {share} of the run time, MPI {mpi} in all, and no other finding explains most of it: {known}.",

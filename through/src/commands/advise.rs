@@ -2,31 +2,26 @@
 
 use std::rc::Rc;
 
-use super::named::once;
 use super::{opened, shown};
+use crate::advise::Beyond;
 use crate::cli::Advise;
 use crate::document::Value;
 use crate::error::Error;
-use crate::query::bench::Measurements;
 use crate::query::open::Profile;
-use crate::views::{Question, View};
+use crate::views::{Question, advise as view};
 
 /// Whether there is anything to act on.
-pub fn advise(advise: &Advise) -> Result<bool, Error> {
+pub fn advise(advise: &Advise, beyond: Beyond) -> Result<bool, Error> {
     let output = &advise.output;
     let since = advise.since.as_deref().map(Profile::open).transpose()?.map(Rc::new);
-    let bench = match advise.bench.as_slice() {
-        [] => None,
-        files => Some(Rc::new(Measurements::open(&once(files))?)),
-    };
     let question = Question {
         since,
-        bench,
+        bench: advise.bench.clone(),
         top: advise.entries.top(),
         format: output.format(),
         ..Question::new(opened(&advise.input)?)
     };
-    let document = shown(View::usual("advise"), &question, output.output.as_deref())?;
+    let document = shown(&question, output.output.as_deref(), || view::document(&question, beyond))?;
     let above = document.numbers.iter().find(|(name, _)| *name == "findings_above_info");
     Ok(above.is_some_and(|(_, number)| *number != Value::Number(0)))
 }

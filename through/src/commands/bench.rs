@@ -4,17 +4,15 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::named::once;
-use super::said;
+use super::printed;
 use crate::cli::{Bench, BenchCmp, BenchCommand, BenchOutput};
-use crate::document::Document;
 use crate::error::Error;
 use crate::query::bench::Measurements;
 use crate::query::bench::compare::{Compared, Verdict};
-use crate::render::output;
 use crate::text::message::say;
 use crate::text::units;
-use crate::views::bench::{self, Question, VIEWS, ns};
 use crate::views::View;
+use crate::views::bench::{self, Question, VIEWS, ns};
 
 /// The exit status: 1 where nothing was shown, or something rose by more than it may.
 pub fn bench(arguments: &Bench) -> Result<u8, Error> {
@@ -45,16 +43,8 @@ fn present(command: &str, question: Question, to: &BenchOutput) -> Result<u8, Er
     let question = Question { top: to.entries.top(), format: to.format(), ..question };
     let view: &View<Question> = VIEWS.iter().find(|view| view.command == command).expect("each command has one");
     let document = view.ask(&question)?;
-    printed(&document, to)?;
+    printed(&document, to.format(), to.output.as_deref())?;
     Ok(u8::from(!document.is_found()))
-}
-
-fn printed(document: &Document, to: &BenchOutput) -> Result<(), Error> {
-    if document.is_printed(to.format()) {
-        output::print(document, to.format(), to.output.as_deref())?;
-    }
-    said(document).iter().for_each(say);
-    Ok(())
 }
 
 fn compare(cmp: &BenchCmp) -> Result<u8, Error> {
@@ -67,7 +57,7 @@ fn compare(cmp: &BenchCmp) -> Result<u8, Error> {
         ..opened(std::slice::from_ref(&cmp.a))?
     };
     let (document, compared) = bench::compared(&question)?;
-    printed(&document, to)?;
+    printed(&document, to.format(), to.output.as_deref())?;
     if cmp.fail_above.is_some()
         && let Some(row) = compared.iter().find(|row| row.verdict == Verdict::Slower && launches(row) < 2)
     {

@@ -23,14 +23,9 @@ pub fn diff(arguments: &Diff) -> Result<u8, Error> {
     if a.len() + b.len() > 2 {
         tell_shared(&a, &b);
     }
-    let question = Question {
-        runs: a.clone(),
-        against: b,
-        top: arguments.entries.top(),
-        format: arguments.format(),
-        ..Question::new(Profile::open(&a[0])?)
-    };
-    let (document, comparison) = diff::document(&question)?;
+    let question =
+        Question { top: arguments.entries.top(), format: arguments.format(), ..Question::new(Profile::open(&a[0])?) };
+    let (document, comparison) = diff::document(&question, &a, &b)?;
     output::print(&document, question.format, arguments.output.as_deref())?;
     said(&document).iter().for_each(say);
     let rises = arguments.fail_above.map(|rise| rises(&comparison, rise)).unwrap_or_default();

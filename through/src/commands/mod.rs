@@ -13,7 +13,7 @@ pub mod layers;
 mod lines;
 pub mod look;
 pub mod matrix;
-mod named;
+pub mod named;
 pub mod recover;
 pub mod reorder;
 pub mod report;
@@ -30,7 +30,7 @@ pub mod watch;
 use std::path::Path;
 
 use crate::cli::Input;
-use crate::document::Document;
+use crate::document::{Document, Format};
 use crate::error::Error;
 use crate::query::open::Profile;
 use crate::render::output;
@@ -39,7 +39,7 @@ use crate::text::progress;
 use crate::views::{Question, View};
 
 /// The profile that is named, or the newest one here.
-fn opened(input: &Input) -> Result<Profile, Error> {
+pub fn opened(input: &Input) -> Result<Profile, Error> {
     if let Some(path) = input.path() {
         return Ok(Profile::open(path)?);
     }
@@ -49,21 +49,30 @@ fn opened(input: &Input) -> Result<Profile, Error> {
 }
 
 /// Shows a view. Returns whether there was anything to show.
-fn present(view: &View, question: &Question, file: Option<&Path>) -> Result<bool, Error> {
-    Ok(shown(view, question, file)?.is_found())
+pub fn present(view: &View, question: &Question, file: Option<&Path>) -> Result<bool, Error> {
+    Ok(shown(question, file, || view.ask(question))?.is_found())
 }
 
-/// Shows a view, and says what there is to say beside it.
-fn shown(view: &View, question: &Question, file: Option<&Path>) -> Result<Document, Error> {
-    let what = format!("reading {}", question.profile.path.display());
-    let document = progress::shown(&what, || view.ask(question))?;
-    if document.is_printed(question.format) {
-        output::print(&document, question.format, file)?;
-    }
-    said(&document).iter().for_each(say);
+/// Shows what is asked, and says what there is to say beside it.
+pub fn shown(
+    question: &Question,
+    file: Option<&Path>,
+    ask: impl FnOnce() -> Result<Document, Error>,
+) -> Result<Document, Error> {
+    let document = progress::shown(&format!("reading {}", question.profile.path.display()), ask)?;
+    printed(&document, question.format, file)?;
     Ok(document)
 }
 
-fn said(document: &Document) -> &[String] {
+/// Prints a document if there is anything to print, and says what there is to say beside it.
+pub fn printed(document: &Document, format: Format, file: Option<&Path>) -> Result<(), Error> {
+    if document.is_printed(format) {
+        output::print(document, format, file)?;
+    }
+    said(document).iter().for_each(say);
+    Ok(())
+}
+
+pub fn said(document: &Document) -> &[String] {
     if document.is_found() { &document.remarks } else { &document.reasons }
 }

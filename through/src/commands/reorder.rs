@@ -1,17 +1,13 @@
 //! `through reorder [PROFILE]`: an order of ranks with few bytes between nodes.
 
-use super::{opened, present};
+use super::{opened, shown};
 use crate::cli::Reorder;
 use crate::error::Error;
-use crate::views::{Question, View};
+use crate::views::{Question, reorder};
 
 /// Whether anything was there to show.
-pub fn reorder(reorder: &Reorder) -> Result<bool, Error> {
-    let question = Question {
-        format: reorder.format(),
-        nodes: reorder.nodes.clone(),
-        write: reorder.write,
-        ..Question::new(opened(&reorder.input)?)
-    };
-    present(View::usual("reorder"), &question, reorder.output.as_deref())
+pub fn reorder(arguments: &Reorder) -> Result<bool, Error> {
+    let question = Question { format: arguments.format(), ..Question::new(opened(&arguments.input)?) };
+    let ask = || reorder::document(&question, arguments.nodes.as_deref(), arguments.write);
+    Ok(shown(&question, arguments.output.as_deref(), ask)?.is_found())
 }

@@ -15,7 +15,7 @@ pub fn trace(trace: &Trace) -> Result<bool, Error> {
         ..Question::new(opened(&trace.input)?)
     };
     let file = trace.output.as_deref();
-    let document = shown(View::usual("trace"), &question, file)?;
+    let document = shown(&question, file, || View::usual("trace").ask(&question))?;
     if let (Some(file), Some((_, accuracy))) = (file, document.words.first())
         && document.is_found()
     {

@@ -117,7 +117,7 @@ fn part(run: &Run, op: i64, plan: &Plan) -> f64 {
 /// The communicator and operation that are selected; of several what advice names, else the heaviest.
 fn chosen(run: &Run, filter: &Filter) -> Result<Option<(i64, i64)>, crate::query::Error> {
     let is_meant = |comm: i64, op: i64| filter.has_comm(comm) && filter.has_op(op) && find(run.op(op)).is_some();
-    for finding in advise(run)? {
+    for finding in advise(run, Vec::new())? {
         if let (Some(comm), Some(op)) = (finding.comm, finding.op)
             && TOPICS.contains(&finding.topic.name)
             && is_meant(comm, op)

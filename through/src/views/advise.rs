@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::context::shorten;
 use super::{Column, Context, Flag, Part, Question, View, column};
-use crate::advise::{Finding, Level, Run, advise};
+use crate::advise::{Beyond, Finding, Level, Run, advise};
 use crate::document::{Document, Drawing, Format, Line, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
@@ -30,7 +30,7 @@ pub const VIEW: View = View {
     lacks: &[],
     empty: "the profile holds no ranks",
     parts: &[Part { name: "findings", headings: || column::headings(COLUMNS) }],
-    ask,
+    ask: |question| document(question, |_, _| Ok(Vec::new())),
 };
 
 struct Found {
@@ -96,14 +96,11 @@ fn command(run: &Run, finding: &Finding) -> String {
     }
 }
 
-fn ask(question: &Question) -> Result<Document, Error> {
+/// What is shown, with what rules of other crates find.
+pub fn document(question: &Question, beyond: Beyond) -> Result<Document, Error> {
     let context = Context::of(question)?;
     let run = Run::read(&context.profile, &context.catalog)?;
-    let run = match &question.bench {
-        Some(bench) => run.compared_with(bench)?,
-        None => run,
-    };
-    let mut findings = advise(&run)?;
+    let mut findings = advise(&run, beyond(&run, &question.bench)?)?;
     if let Some(since) = &question.since {
         let known = known(since)?;
         findings.retain(|finding| !known.contains(&key(&run, finding)));
@@ -129,7 +126,7 @@ fn key(run: &Run, finding: &Finding) -> (&'static str, String, String) {
 
 fn known(profile: &Rc<Profile>) -> Result<HashSet<(&'static str, String, String)>, Error> {
     let run = Run::read(profile, &Rc::new(Catalog::read(profile)?))?;
-    Ok(advise(&run)?.iter().map(|finding| key(&run, finding)).collect())
+    Ok(advise(&run, Vec::new())?.iter().map(|finding| key(&run, finding)).collect())
 }
 
 /// Findings that the head of other views has.
@@ -145,7 +142,7 @@ pub fn lines(context: &Context, with_command: bool) -> Result<Vec<Line>, Error> 
         return Ok(if with_command { vec![line] } else { Vec::new() });
     }
     let run = Run::read(&context.profile, &context.catalog)?;
-    let findings = advise(&run)?;
+    let findings = advise(&run, Vec::new())?;
     let titled = findings.iter().take(NAMED).map(|finding| {
         let share = units::percent(run.share(finding.severity_ns), 1.0);
         let paint = (finding.level(&run) == Some(Level::High)).then_some(Paint::Warning);

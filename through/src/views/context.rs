@@ -9,7 +9,6 @@ use super::head::head;
 use super::nothing;
 use crate::document::{Document, Format, Found, Head};
 use crate::error::Error;
-use crate::query::bench::Measurements;
 use crate::query::catalog::{Bucket, Catalog, Communicator, Operation};
 use crate::query::filter::Filter;
 use crate::query::layers::linkage::Layers;
@@ -17,7 +16,6 @@ use crate::query::open::Profile;
 use crate::query::overview::{Overview, overview};
 use crate::query::selection::Selection;
 use crate::query::sort::SortKey;
-use crate::render::order::Kind;
 
 /// What a view is asked.
 #[derive(Clone)]
@@ -33,20 +31,11 @@ pub struct Question {
     pub counts: bool,
     /// With what formulas say of collectives whose way is not known.
     pub is_modelled: bool,
-    /// Where several runs are compared: their profiles.
-    pub runs: Vec<PathBuf>,
-    /// Those of the other side.
-    pub against: Vec<PathBuf>,
-    /// Keys of the metadata that make a configuration.
-    pub by: Vec<String>,
     pub folding: Folding,
     /// Of advice: what was found in this one is not told again.
     pub since: Option<Rc<Profile>>,
-    /// Of an order of ranks: the nodes to place them on, and the file to write.
-    pub nodes: Option<String>,
-    pub write: Option<Kind>,
-    /// Of what the machine can do: what was measured of it.
-    pub bench: Option<Rc<Measurements>>,
+    /// Of what the machine can do: files of measurements of it.
+    pub bench: Vec<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,24 +58,10 @@ impl Question {
             between: Between::Ranks,
             counts: false,
             is_modelled: false,
-            runs: Vec::new(),
-            against: Vec::new(),
-            by: Vec::new(),
             folding: Folding::Usual,
             since: None,
-            nodes: None,
-            write: None,
-            bench: None,
+            bench: Vec::new(),
         }
-    }
-
-    /// The runs of both sides; nobody else than the profile itself.
-    pub fn sides(&self) -> (Vec<PathBuf>, Vec<PathBuf>) {
-        let or_own = |runs: &Vec<PathBuf>| match runs.is_empty() {
-            true => vec![self.profile.path.clone()],
-            false => runs.clone(),
-        };
-        (or_own(&self.runs), or_own(&self.against))
     }
 
     pub fn is_table(&self) -> bool {

@@ -1,5 +1,6 @@
 //! What goes together with the run time, over many runs.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::context::shorten;
@@ -29,7 +30,7 @@ pub const VIEW: View = View {
         Part { name: "configurations", headings: || column::headings(CONFIGURATIONS) },
         Part { name: "runs", headings: || column::headings(RUNS) },
     ],
-    ask,
+    ask: |question| document(question, std::slice::from_ref(&question.profile.path), &[]),
 };
 
 /// Entries that a table shows unless told otherwise.
@@ -194,16 +195,17 @@ fn interval(found: Option<Correlation>) -> String {
 
 const LEGEND: &str = "time: of the rank that spends most. r: Pearson, with the run time. work: r of what remains without waiting, that is, of the rank that spends least.";
 
-fn ask(question: &Question) -> Result<Document, Error> {
+/// What is shown of many runs; `by` are the keys of the metadata that make a configuration.
+pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<Document, Error> {
     let context = Context::of(question)?;
-    let runs = super::diff::read(&question.sides().0)?;
-    if let Some(key) = question.by.iter().find(|key| runs.iter().all(|run| !run.meta.contains_key(*key))) {
+    let runs = super::diff::read(runs)?;
+    if let Some(key) = by.iter().find(|key| runs.iter().all(|run| !run.meta.contains_key(*key))) {
         let known: Vec<&str> = runs.iter().flat_map(|run| run.meta.keys()).map(String::as_str).collect();
         let known: std::collections::BTreeSet<&str> = known.into_iter().collect();
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Error::Argument(format!("no run has the key '{key}': there are {known}")));
     }
-    let found = Correlations::of(&runs, &question.by);
+    let found = Correlations::of(&runs, by);
     let mut document = context.document(VIEW.entries, found.rows.is_empty(), VIEW.empty);
     document.head.subject = Subject::Profiles;
     document.head.lines.push(Line { name: "runs", text: told(&found), paint: None });

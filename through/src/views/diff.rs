@@ -36,7 +36,10 @@ pub const VIEW: View = View {
         Part { name: "changes", headings: || column::headings(COLUMNS) },
         Part { name: "matches", headings: || column::headings(MATCHES) },
     ],
-    ask: |question| Ok(document(question)?.0),
+    ask: |question| {
+        let own = [question.profile.path.clone()];
+        Ok(document(question, &own, &own)?.0)
+    },
 };
 
 /// Entries that a table shows unless told otherwise.
@@ -166,12 +169,10 @@ fn counted(row: &Entry, text: String) -> Value<'static> {
     }
 }
 
-/// What is shown, and what it was made of.
-pub fn document(question: &Question) -> Result<(Document, Comparison), Error> {
+/// What is shown of the runs of two programs, and what it was made of.
+pub fn document(question: &Question, a: &[PathBuf], b: &[PathBuf]) -> Result<(Document, Comparison), Error> {
     let context = Context::of(question)?;
-    let a = read(&question.sides().0)?;
-    let b = read(&question.sides().1)?;
-    let comparison = Comparison::of(a, b);
+    let comparison = Comparison::of(read(a)?, read(b)?);
     let is_empty = comparison.runs.iter().flatten().all(|run| run.ranks == 0);
     let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.numbers = numbers(&comparison);

@@ -1,7 +1,7 @@
 //! What a profile can be looked at by. Every view is one row of [`VIEWS`], and a file of its own: the command line, `--help`, the reference
 //! page and the tests of every view in every format follow from the row; tables, CSV and JSON from its columns.
 
-mod advise;
+pub mod advise;
 mod algorithms;
 pub mod bench;
 mod birthplaces;
@@ -13,7 +13,7 @@ mod communicators;
 mod completed;
 mod context;
 mod contributors;
-mod correlate;
+pub mod correlate;
 mod datatypes;
 pub mod diff;
 mod efficiency;
@@ -38,8 +38,8 @@ mod phases;
 mod protocols;
 mod ranks;
 mod reference;
-mod reorder;
-mod roofline;
+pub mod reorder;
+pub mod roofline;
 mod sites;
 mod summary;
 mod timeline;
@@ -50,7 +50,6 @@ mod tree;
 mod waited;
 mod waits;
 
-pub use advise::item as advise_item;
 pub use column::Column;
 pub use context::{Between, Context, Question};
 pub use folding::Folding;

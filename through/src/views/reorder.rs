@@ -6,7 +6,7 @@ use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Audience, Document, Drawing, Format, Found, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::reorder::{Advice, LEAST_BETWEEN, LEAST_GAIN, Order, Verdict, reorder};
-use crate::render::order::OrderFile;
+use crate::render::order::{Kind, OrderFile};
 use crate::text::units;
 
 pub const VIEW: View = View {
@@ -26,7 +26,7 @@ pub const VIEW: View = View {
         Part { name: "orders", headings: || column::headings(COLUMNS) },
         Part { name: "placement", headings: || column::headings(PLACES) },
     ],
-    ask,
+    ask: |question| document(question, None, None),
 };
 
 type Of = Column<usize, Advice>;
@@ -93,9 +93,9 @@ const PLACES: &[OfPlace] = &[
 const LEGEND: &str = "Bytes are those of the matrix, and of collective operations by a model of who exchanges how much. \
      MPI libraries may do less between nodes, where they know which ranks share one.";
 
-fn ask(question: &Question) -> Result<Document, Error> {
+/// What is shown of an order for some nodes, or the file for a launcher.
+pub fn document(question: &Question, nodes: Option<&str>, write: Option<Kind>) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
-    let nodes = question.nodes.as_deref();
     let mut document = context.document(VIEW.entries, false, VIEW.empty);
     let advice = match reorder(&context.profile, &context.catalog, &context.filter, nodes)? {
         Ok(advice) => Rc::new(advice),
@@ -127,7 +127,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut placement = column::table("placement", PLACES, &advice, places);
     placement.audience = Audience::JSON;
     document.tables = vec![orders, placement];
-    if let Some(kind) = question.write {
+    if let Some(kind) = write {
         if kind.needs_hosts() && advice.nodes.iter().any(|node| node.host.is_none()) {
             let name = kind.name();
             return Err(Error::Argument(format!("--write {name} needs hosts: --nodes node1:32,node2:32")));

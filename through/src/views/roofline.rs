@@ -10,6 +10,7 @@ use super::folding::alike;
 use super::{Column, Context, Flag, Part, Question, View, column};
 use crate::document::{Document, Format, Found, Style, Table, Unit, Value};
 use crate::error::Error;
+use crate::query::bench::Measurements;
 use crate::query::families::Families;
 use crate::query::roofline::{self, Basis, Entry, Missing, Reach, Verdict, roofline as compared};
 use crate::query::sort::SortKey;
@@ -30,7 +31,10 @@ pub const VIEW: View = View {
     lacks: &[],
     empty: "the profile holds no messages and no collectives of which a bound is known",
     parts: &[Part { name: "roofline", headings: || column::headings(COLUMNS) }],
-    ask,
+    ask: |question| match question.bench.as_slice() {
+        [] => document(question, None),
+        files => document(question, Some(&Measurements::open(files)?)),
+    },
 };
 
 /// Rows that a table shows unless told otherwise.
@@ -174,9 +178,10 @@ fn remarks(rows: &[Row]) -> Option<String> {
     (!there.is_empty()).then(|| format!("{}.", there.join("; ")))
 }
 
-fn ask(question: &Question) -> Result<Document, Error> {
+/// What is shown of a profile against measurements.
+pub fn document(question: &Question, bench: Option<&Measurements>) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
-    let Some(bench) = &question.bench else {
+    let Some(bench) = bench else {
         let what = format!(
             "{}: name a file of measurements behind it, which groupbench wrote",
             context.profile.path.display()

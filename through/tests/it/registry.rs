@@ -1,10 +1,7 @@
 //! Walks the registry of views: each in every format, and what its row promises.
 
-use std::rc::Rc;
-
 use serde_json::Value;
 use through::document::{Document, Format};
-use through::query::bench::Measurements;
 use through::query::open::Profile;
 use through::query::sort::SortKey;
 use through::render::render;
@@ -43,8 +40,7 @@ fn asked(view: &View, (folder, name): &(Folder, &str), format: Format, sort: Opt
     if !bench.exists() {
         crate::measured::machine(&bench);
     }
-    let bench = Some(Rc::new(Measurements::open(&[bench]).unwrap()));
-    view.ask(&Question { format, sort, bench, ..Question::new(profile) }).unwrap()
+    view.ask(&Question { format, sort, bench: vec![bench], ..Question::new(profile) }).unwrap()
 }
 
 fn printed(document: &Document, format: Format) -> String {

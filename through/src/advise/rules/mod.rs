@@ -10,7 +10,6 @@ mod hygiene;
 mod imbalance;
 mod late;
 mod layout;
-mod machine;
 mod noise;
 mod polling;
 mod sender;
@@ -41,7 +40,6 @@ pub const RULES: &[Rule] = &[
     siblings::find,
     sender::find,
     layout::find,
-    machine::find,
     tiny::find,
     transport::find,
     startup::find,

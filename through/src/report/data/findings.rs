@@ -9,7 +9,7 @@ use super::lists::{paragraph, text};
 use crate::advise::{Finding, Run};
 use crate::text::escape::cut;
 use crate::text::units;
-use crate::views::advise_item;
+use crate::views::advise::item;
 
 /// One finding, for the page with and without its script.
 pub struct Told {
@@ -60,7 +60,7 @@ pub fn findings(run: &Run, findings: &[Finding], views: &[&'static str]) -> Vec<
 }
 
 fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
-    let item = advise_item(run, finding);
+    let item = item(run, finding);
     let wanted = picture(finding.topic.name);
     let view = wanted.iter().find(|view| views.contains(view)).copied().unwrap_or("overview");
     let mut filters = Vec::new();

@@ -25,6 +25,7 @@ pub use self::findings::Told;
 use self::lists::Lists;
 use crate::advise::{Run, advise};
 use crate::error::Error;
+use crate::machine::below;
 use crate::query::bench::Measurements;
 use crate::query::catalog::{Catalog, Detail};
 use crate::query::counted::counted;
@@ -72,10 +73,6 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let catalog = &context.catalog;
     let counted = counted(profile, catalog)?;
     let run = Run::read(profile, catalog)?;
-    let run = match &bench {
-        Some(bench) => run.compared_with(bench)?,
-        None => run,
-    };
     let mut caps: Vec<String> = Vec::new();
     let lists = Lists::of(catalog, &run.families, &counted, &mut caps);
     let mut data = Map::new();
@@ -123,7 +120,8 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         ("meta", true),
     ];
     let views: Vec<&'static str> = views.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
-    let told = findings::findings(&run, &advise(&run)?, &views);
+    let beyond = bench.as_ref().map_or(Ok(Vec::new()), |bench| below(&run, bench))?;
+    let told = findings::findings(&run, &advise(&run, beyond)?, &views);
     data.insert("findings".to_owned(), findings::json(&told));
     data.insert("views".to_owned(), json!(views));
     data.insert("caps".to_owned(), json!(caps));

@@ -1,21 +1,43 @@
 //! Calls that take longer than the machine needs for them, by measurements of it.
 
+use std::path::PathBuf;
+
 use commsee::ranks::Ranks;
 
-use crate::advise::finding::{Confidence, Cost, Finding};
-use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
-use crate::query::Error;
-use crate::query::roofline::{Basis, Entry, Verdict};
+use crate::advise::{Confidence, Cost, Finding, Run, Saving, Topic, filters, on};
+use crate::commands::named::once;
+use crate::error::Error;
+use crate::query;
+use crate::query::bench::Measurements;
+use crate::query::filter::Filter;
+use crate::query::roofline::{Basis, Entry, Verdict, roofline};
 use crate::text::units;
+
+/// What this rule says, as `advise::TOPICS`.
+pub const TOPICS: &[Topic] = &[Topic {
+    name: "below-machine",
+    title: "{op} on {comm} stays below what the machine can do",
+    text: "Calls {size} take {least} of the ranks' time even if all that may be waiting is taken off, {times} times the {possible} that the measurements of the machine allow.",
+    advice: "Compare algorithms (through tune) and transports (through run --hooks ucx); send fewer and larger messages; look where the ranks are placed, and whether others use the network at the same time.",
+    rule: "Even the shortest call takes at least twice the time of a message or exchange that was measured, four times the bound of a collective. Needs `--bench FILE`.",
+    source: "bounds: explanation/roofline.md; no library reaches those of collectives at every size",
+}];
 
 /// So many times what was measured. Bounds of collectives are not reached by any library at every size.
 const TIMES: f64 = 2.0;
 const TIMES_COLLECTIVE: f64 = 4.0;
 
-pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
+/// By files of measurements; nothing is found without any.
+pub fn find(run: &Run, files: &[PathBuf]) -> Result<Vec<Finding>, Error> {
+    if files.is_empty() {
+        return Ok(Vec::new());
+    }
+    Ok(below(run, &Measurements::open(&once(files))?)?)
+}
+
+pub fn below(run: &Run, bench: &Measurements) -> Result<Vec<Finding>, query::Error> {
     let mut findings = Vec::new();
-    for entry in &run.roofline {
+    for entry in &roofline(&run.profile, &run.catalog, &Filter::default(), bench)? {
         let Verdict::Compared { floor_ns, basis, .. } = entry.verdict else { continue };
         // What may be waiting is not held against the machine.
         let (Some(gap_ns), Some(shortest_ns)) = (entry.gap_min_ns(), entry.shortest_ns) else { continue };
@@ -37,7 +59,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 cost: Cost::AtLeast,
                 saving: Saving::part_of(&spent, part),
                 command: format!("{}{}", filters(run, entry.comm, entry.op), size.option),
-                ..Finding::new("below-machine")
+                ..Finding::of(&TOPICS[0])
             }
             .on(entry.comm, Some(entry.op))
             .with(
