@@ -4,7 +4,7 @@
 //! per line, and prints the median of the times, the most memory that a run held, the lines it printed, and where SQLite
 //! found the numbers: in the `summary`, in `cells by rowid`, or by a `scan` of the cells. Environment: `ROUNDS` (default 5).
 
-#[path = "../through/tests/it/summed.rs"]
+#[path = "../through/cli/tests/it/summed.rs"]
 #[allow(dead_code)]
 mod summed;
 
@@ -20,12 +20,12 @@ use commsee::calls::{CALLS, outside_span};
 use rusqlite::{Connection, params};
 
 use summed::{Cells, Counted, Key};
-use through::cli::Cli;
-use through::document::Format;
-use through::query::catalog::Catalog;
-use through::query::filter::Filter;
-use through::query::open::Profile;
-use through::query::source::Source;
+use through::Cli;
+use through_core::document::Format;
+use through_core::query::catalog::Catalog;
+use through_core::query::filter::Filter;
+use through_core::query::open::Profile;
+use through_core::query::source::Source;
 
 const CASES: [&[&str]; 27] = [
     &[],

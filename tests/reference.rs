@@ -302,11 +302,13 @@ fn the_glossary_has_words_that_are_used_in_order() {
 fn advice() {
     check(
         "advice.md",
-        &through::advise::page(&through::advise::TOPICS.iter().chain(through::machine::TOPICS).collect::<Vec<_>>()),
+        &through_core::advise::page(
+            &through_core::advise::TOPICS.iter().chain(through_core::machine::TOPICS).collect::<Vec<_>>(),
+        ),
     );
 }
 
 #[test]
 fn views() {
-    check("views.md", &through::views::page());
+    check("views.md", &through_core::views::page());
 }

@@ -6,15 +6,15 @@
 use std::fs;
 use std::path::Path;
 
-use through::document::Format;
-use through::query::open::Profile;
-use through::query::range::{ByteRange, TimeRange};
-use through::query::selection::Selection;
-use through::query::sort::SortKey;
-use through::render::render;
-use through::text::escape;
-use through::text::terminal::Terminal;
-use through::views::{Between, Question, VIEWS, View};
+use through_core::document::Format;
+use through_core::query::open::Profile;
+use through_core::query::range::{ByteRange, TimeRange};
+use through_core::query::selection::Selection;
+use through_core::query::sort::SortKey;
+use through_core::render::render;
+use through_core::text::escape;
+use through_core::text::terminal::Terminal;
+use through_core::views::{Between, Question, VIEWS, View};
 
 use super::mutate;
 

@@ -5,19 +5,17 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
 use clap::error::{ContextKind, ErrorKind};
 
-use super::Cli;
 use crate::error::Error;
 use crate::text::message::say;
 use crate::text::similar::similar;
 
 /// Says what clap has to say instead of running a command: help, the version, or what is wrong. Returns the exit status.
-pub fn answer(mut answer: clap::Error, words: &[OsString]) -> ExitCode {
+pub fn answer(mut answer: clap::Error, words: &[OsString], all: &clap::Command) -> ExitCode {
     let is_help = answer.exit_code() == 0;
     if answer.kind() == ErrorKind::ArgumentConflict
-        && let Some(what) = what_was_meant(words)
+        && let Some(what) = what_was_meant(words, all)
     {
         say(what);
         return ExitCode::from(2);
@@ -36,8 +34,8 @@ pub fn answer(mut answer: clap::Error, words: &[OsString]) -> ExitCode {
 }
 
 /// Several words of which the first is no command. What excludes each other behind a command is clap's to say.
-fn what_was_meant(words: &[OsString]) -> Option<String> {
-    if words.get(1).is_some_and(|word| Cli::command().find_subcommand(word).is_some()) {
+fn what_was_meant(words: &[OsString], all: &clap::Command) -> Option<String> {
+    if words.get(1).is_some_and(|word| all.find_subcommand(word).is_some()) {
         return None;
     }
     if are_profiles(words) {
@@ -49,24 +47,24 @@ fn what_was_meant(words: &[OsString]) -> Option<String> {
     if first.starts_with('-') || second.starts_with('-') {
         return None;
     }
-    if commands().iter().any(|command| *command == second) {
+    if commands(all).iter().any(|command| *command == second) {
         return Some(format!("the command comes first: through {second} {first}"));
     }
     let nothing = || format!("there is no command '{first}', and no such file: see `through --help`");
-    if Path::new(&*first).exists() { None } else { no_such_command(&first).or_else(|| Some(nothing())) }
+    if Path::new(&*first).exists() { None } else { no_such_command(&first, all).or_else(|| Some(nothing())) }
 }
 
 /// What to say of a word that is no file, if it is like a command.
-pub fn no_such_command(word: &str) -> Option<String> {
-    let commands = commands();
+pub fn no_such_command(word: &str, all: &clap::Command) -> Option<String> {
+    let commands = commands(all);
     let near = similar(word, commands.iter().map(String::as_str), str::to_lowercase);
     let is_any = !near.is_empty();
     is_any.then(|| format!("there is no command '{word}', and no such file; similar commands: {}", near.join(", ")))
 }
 
-fn commands() -> Vec<String> {
+fn commands(all: &clap::Command) -> Vec<String> {
     let shown = |command: &&clap::Command| !command.is_hide_set();
-    Cli::command().get_subcommands().filter(shown).map(|command| command.get_name().to_owned()).collect()
+    all.get_subcommands().filter(shown).map(|command| command.get_name().to_owned()).collect()
 }
 
 /// Whether the words are several files and no command.

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{CommandFactory, Subcommand};
+use clap::Subcommand;
 use clap_complete::Shell;
-
-use super::Cli;
 
 #[derive(Debug, Subcommand)]
 pub enum Generate {
@@ -22,8 +20,7 @@ pub enum Generate {
 }
 
 /// The command line without what is hidden from `--help`: what completes words knows no difference.
-pub fn documented() -> clap::Command {
-    let all = Cli::command();
+pub fn documented(all: &clap::Command) -> clap::Command {
     let commands = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect::<Vec<_>>();
     let mut documented = clap::Command::new("through")
         .about(all.get_about().cloned().unwrap_or_default())

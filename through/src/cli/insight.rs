@@ -112,13 +112,11 @@ fn kind() -> impl TypedValueParser<Value = Kind> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
-    use crate::cli::Cli;
+    use crate::cli::{Tune, parsed};
 
     #[test]
     fn algorithms_run_at_least_once() {
-        let tune = |runs: &str| Cli::try_parse_from(["through", "tune", "--runs", runs]);
+        let tune = |runs: &str| parsed::<Tune>(&["--runs", runs]);
         assert!(tune("1").is_ok());
         assert!(tune("0").unwrap_err().to_string().contains("0 is not in 1.."));
     }

@@ -18,8 +18,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand};
 
 pub use answer::{answer, no_such_command};
 pub use bench::{Bench, BenchCmp, BenchCommand, BenchOutput, Roofline};
@@ -38,113 +38,6 @@ pub use watch::Watch;
 use crate::document::Format;
 use crate::query::sort::SortKey;
 use crate::views::{Folding, of};
-
-const EXAMPLES: &str = "\
-Examples:
-  through run -o heat.db -- mpirun -n 64 ./heat   run a job with the profiler
-  through                                         newest profile in this folder
-  through heat.db --comm s0.1 --op Allreduce      one operation on s0.1
-  through advise heat.db                          what to look at first
-  through report heat.db -o heat.html             one page with pictures
-  through roofline heat.db machine.db             calls against measured bandwidth
-  through heat.db -u                              time per communicator
-  through heat.db -e --sort time                  time per rank, heaviest first
-  through heat.db -a --rank 0,4-7 --bytes 1K:1M   single ranks, medium messages
-  through heat.db -a --format csv -o heat.csv     everything, for other programs
-  through layers heat.db --by comm                layers below MPI
-  through trace heat.db -o heat.json              timeline for Perfetto
-  through heat.db --sites                         lines that call MPI
-  through resolve heat.db -o laptop.db            copy that needs no binaries
-  through recover                                 profile of a crashed job
-
-Exit status: 0 success, 1 nothing matches, 2 error; `run` and `exec` exit with
-the status of what they ran. If a profile is named like a command, add its
-directory: ./run";
-
-#[derive(Debug, Parser)]
-#[command(
-    name = "through",
-    version,
-    about = "Show where an MPI program spends its time, by communicator",
-    after_help = EXAMPLES,
-    args_conflicts_with_subcommands = true,
-    max_term_width = 100
-)]
-pub struct Cli {
-    #[command(subcommand)]
-    pub command: Option<Command>,
-    #[command(flatten)]
-    pub show: Show,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Say what to look at and what to try, with evidence
-    Advise(Box<Advise>),
-    /// Show where the run time went: efficiencies, and a ledger by communicator
-    Efficiency(Box<LookAtRanks>),
-    /// Show who waited for whom: bounds from counters, exact times from a timeline
-    Waits(Box<Look>),
-    /// Write what compares algorithms of a collective: rules and a script
-    Tune(Tune),
-    /// Show what changed between two programs: A.db... -- B.db...
-    Diff(Box<Diff>),
-    /// Show what goes together with the run time, over many runs
-    Correlate(Box<Correlate>),
-    /// Show how unevenly ranks spend time on each communicator
-    Imbalance(Box<Look>),
-    /// Show what contributes most: communicator, operation and message size
-    Top(Box<Look>),
-    /// Show how large messages are: calls, bytes and time by message size
-    Hist(Box<Look>),
-    /// Show which communicators were made from which, with families as one line
-    Tree(Box<Look>),
-    /// Show ranks, MPI time and bytes inside and between hosts
-    Hosts(Box<Look>),
-    /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
-    Patterns(Box<Look>),
-    /// Find an order of ranks with few bytes between nodes, and write it for launchers
-    Reorder(Box<Reorder>),
-    /// Show measurements of the machine that groupbench made
-    Bench(Box<Bench>),
-    /// Show what calls took, against what the machine can do: PROFILE BENCH.db
-    Roofline(Box<Roofline>),
-    /// Show what layers below MPI did (needs `run --hooks`)
-    #[command(visible_alias = "ucx")]
-    Layers(Box<Layers>),
-    /// Show messages and bytes between ranks
-    Matrix(Box<Matrix>),
-    /// Draw traffic between processes, hosts or devices, for Graphviz
-    Graph(Box<Graph>),
-    /// Write the timeline for Perfetto and Chrome (needs COMMSEE_TRACE=1)
-    Trace(Box<Trace>),
-    /// Write a page for the browser that shows a run, with filters and pictures, in one file
-    Report(Report),
-    /// Ask the profile by SQL, read only
-    Sql(Sql),
-    /// Show the views and tables that SQL can ask, with what their columns mean
-    Schema(Schema),
-    /// Run a job with the profiler and print a summary
-    Run(Run),
-    /// Show a job while it runs: its communicators, and where its ranks stand
-    Watch(Watch),
-    /// Run a program with the profiler, for srun and other launchers
-    Exec(Exec),
-    /// Make a profile of a crashed job from its shards on this host
-    Recover(Recover),
-    /// Make a profile of a crashed job from its shards on all its hosts
-    Collect(Collect),
-    /// Write functions, files and lines into a profile, to read it where its binaries are not
-    Resolve(Resolve),
-    /// Remove files that crashed jobs left on this host
-    Clean(Clean),
-    /// Carry what ranks left on this host to where the others see it; `collect` starts it
-    #[command(hide = true)]
-    Carry(HostNote),
-    /// Write man pages and completions for shells; `./install` asks for them
-    #[command(hide = true, subcommand)]
-    Generate(Generate),
-}
 
 #[derive(Debug, Default, Args)]
 pub struct Show {
@@ -352,48 +245,9 @@ fn edges(text: &str) -> Result<String, String> {
     commsee::buckets::Buckets::parse(text).map(|_| text.to_owned())
 }
 
+/// The arguments of a command line that has no others.
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn a_profile_needs_no_command() {
-        let cli = Cli::try_parse_from(["through", "a.db", "--comm", "s0.1", "-r", "0,4-7", "-b", ":1M"]).unwrap();
-        assert!(cli.command.is_none());
-        assert_eq!(cli.show.input.profile, Some(PathBuf::from("a.db")));
-        assert!(cli.show.select.calls.rank[0].contains(5));
-    }
-
-    #[test]
-    fn the_launcher_keeps_its_own_options() {
-        for dashes in [&["--"][..], &[]] {
-            let words = ["through", "run", "-o", "x.db"].iter().chain(dashes).chain(&["mpirun", "-o", "--", "-n"]);
-            let Some(Command::Run(run)) = Cli::try_parse_from(words).unwrap().command else { panic!("no run") };
-            assert_eq!(run.profiling.output, Some(PathBuf::from("x.db")));
-            assert_eq!(run.command, ["mpirun", "-o", "--", "-n"]);
-        }
-    }
-
-    #[test]
-    fn a_profile_named_like_a_command_is_written_with_its_directory() {
-        assert!(Cli::try_parse_from(["through", "./run"]).unwrap().command.is_none());
-        assert_eq!(Cli::try_parse_from(["through", "-i", "run"]).unwrap().show.input.input, Some(PathBuf::from("run")));
-        assert!(Cli::try_parse_from(["through", "run"]).is_err());
-    }
-
-    #[test]
-    fn views_exclude_each_other() {
-        assert!(Cli::try_parse_from(["through", "-a", "-u"]).is_err());
-    }
-
-    #[test]
-    fn bad_edges_are_refused_before_the_job_starts() {
-        assert!(Cli::try_parse_from(["through", "run", "--buckets", "8,4", "--", "true"]).is_err());
-    }
+fn parsed<A: Args>(words: &[&str]) -> Result<A, clap::Error> {
+    let command = A::augment_args(clap::Command::new("through"));
+    A::from_arg_matches(&command.try_get_matches_from(["through"].iter().chain(words))?)
 }

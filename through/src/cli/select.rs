@@ -122,15 +122,12 @@ impl SelectCalls {
 mod tests {
     use std::collections::BTreeSet;
 
-    use clap::Parser;
-
-    use crate::cli::{Cli, Command};
+    use crate::cli::{Layers, Select, parsed};
     use crate::query::filter::Filter;
     use crate::query::{Error, sample};
 
     fn resolve(words: &[&str]) -> Result<Filter, Error> {
-        let cli = Cli::try_parse_from(["through"].iter().chain(words)).unwrap();
-        Filter::resolve(&cli.show.select.selection(), &sample::catalog())
+        Filter::resolve(&parsed::<Select>(words).unwrap().selection(), &sample::catalog())
     }
 
     #[test]
@@ -181,8 +178,7 @@ mod tests {
     #[test]
     fn routes_are_met_by_all_that_is_asked_of_them() {
         let routes = |words: &[&str]| {
-            let cli = Cli::try_parse_from(["through", "layers"].iter().chain(words)).unwrap();
-            let Some(Command::Layers(layers)) = cli.command else { panic!("no layers") };
+            let layers: Layers = parsed(words).unwrap();
             let filter = Filter::resolve(&layers.calls.selection(&layers.routes), &sample::catalog()).unwrap();
             (filter.routes.map(|routes| routes.into_iter().collect::<Vec<_>>()), filter.absent)
         };

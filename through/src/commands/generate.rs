@@ -9,19 +9,19 @@ use commsee::access;
 use crate::cli::{self, Generate};
 use crate::error::Error;
 
-pub fn generate(what: &Generate) -> Result<(), Error> {
+pub fn generate(what: &Generate, all: &clap::Command) -> Result<(), Error> {
     match what {
-        Generate::Man { directory } => man(directory),
+        Generate::Man { directory } => man(directory, all),
         Generate::Completions { shell } => {
             let mut script = Vec::new();
-            clap_complete::generate(*shell, &mut cli::documented(), "through", &mut script);
+            clap_complete::generate(*shell, &mut cli::documented(all), "through", &mut script);
             io::stdout().write_all(&script).map_err(Error::Stdout)
         }
     }
 }
 
-fn man(directory: &Path) -> Result<(), Error> {
-    let program = cli::documented();
+fn man(directory: &Path, all: &clap::Command) -> Result<(), Error> {
+    let program = cli::documented(all);
     let mut pages = vec![program.clone()];
     pages.extend(program.get_subcommands().filter(|command| command.get_name() != "help").cloned());
     for page in pages {

@@ -7,7 +7,7 @@ use crate::query::selection::Selection;
 use crate::views::{Question, View};
 
 /// Whether anything was there to show.
-pub fn look(command: &str, look: &Look) -> Result<bool, Error> {
+pub fn look(view: &View, look: &Look) -> Result<bool, Error> {
     let output = &look.output;
     let question = Question {
         selection: look.select.selection(),
@@ -17,11 +17,11 @@ pub fn look(command: &str, look: &Look) -> Result<bool, Error> {
         folding: look.families.folding(),
         ..Question::new(opened(&look.input)?)
     };
-    present(View::usual(command), &question, output.output.as_deref())
+    present(view, &question, output.output.as_deref())
 }
 
 /// The same of a view of ranks.
-pub fn look_at_ranks(command: &str, look: &LookAtRanks) -> Result<bool, Error> {
+pub fn look_at_ranks(view: &View, look: &LookAtRanks) -> Result<bool, Error> {
     let output = &look.output;
     let question = Question {
         selection: Selection {
@@ -35,5 +35,5 @@ pub fn look_at_ranks(command: &str, look: &LookAtRanks) -> Result<bool, Error> {
         folding: look.families.folding(),
         ..Question::new(opened(&look.input)?)
     };
-    present(View::usual(command), &question, output.output.as_deref())
+    present(view, &question, output.output.as_deref())
 }

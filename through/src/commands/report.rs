@@ -40,6 +40,11 @@ fn write(profile: Profile, beside: report::Beside, file: &Path) -> Result<(), Er
     output::text(&page, file)
 }
 
+/// The page of one run, with nothing beside it.
+pub fn alone(profile: Profile, file: &Path) -> Result<(), Error> {
+    output::text(&report::Report::of(profile, report::Beside::default())?.page(), file)
+}
+
 /// `heat.html`, here.
 fn named(profile: &Path) -> PathBuf {
     PathBuf::from(profile.with_extension("html").file_name().unwrap_or_default())

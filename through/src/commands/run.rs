@@ -23,16 +23,18 @@ use crate::job::{launcher, names, preload, signals};
 use crate::live::{Live, Stream, Wanted};
 use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
-use crate::render::{self, output};
-use crate::report;
+use crate::render;
 use crate::text::message::say;
 use crate::text::path::relative;
 use crate::text::terminal::Terminal;
 use crate::text::units;
 use crate::views::{Question, View};
 
+/// Writes a page for the browser of a profile into a file.
+pub type WritePage = fn(Profile, &Path) -> Result<(), Error>;
+
 /// Returns the status of the job.
-pub fn run(run: &Run) -> Result<u8, Error> {
+pub fn run(run: &Run, write: WritePage) -> Result<u8, Error> {
     let pattern = preload::pattern(&run.profiling);
     let launch = launch_token().map_err(Error::Random)?;
     let mut variables = preload::variables(&run.profiling)?;
@@ -55,7 +57,7 @@ pub fn run(run: &Run) -> Result<u8, Error> {
     let results = results::gather(&pattern, &launch, started, &reach);
     report(&results, status, &Evidence { command: &run.command, status, told: loaded.told() });
     if run.report {
-        results.profiles.iter().for_each(|profile| page(profile).unwrap_or_else(say));
+        results.profiles.iter().for_each(|profile| page(profile, write).unwrap_or_else(say));
     }
     Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8)
 }
@@ -69,11 +71,11 @@ fn live(launch: &str, interval: Duration) -> Live {
 const ROWS_WATCHED: usize = 10;
 
 /// The page of a profile, beside it.
-fn page(profile: &Path) -> Result<(), Error> {
+fn page(profile: &Path, write: WritePage) -> Result<(), Error> {
     let file = profile.with_extension("html");
     let mut opened = Profile::open(profile)?;
     opened.are_binaries_read = false;
-    output::text(&report::Report::of(opened, report::Beside::default())?.page(), &file)?;
+    write(opened, &file)?;
     say(format_args!("{}: open it in a browser", relative(&file).display()));
     Ok(())
 }

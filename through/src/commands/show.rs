@@ -8,10 +8,10 @@ use crate::error::Error;
 use crate::views::Question;
 
 /// Whether anything was there to show.
-pub fn show(show: &Show) -> Result<bool, Error> {
+pub fn show(show: &Show, all: &clap::Command) -> Result<bool, Error> {
     let (view, output) = (show.view.0, &show.output);
     if let Some(word) = show.input.path().filter(|word| !word.exists()).and_then(Path::to_str)
-        && let Some(what) = cli::no_such_command(word)
+        && let Some(what) = cli::no_such_command(word, all)
     {
         return Err(Error::Argument(what));
     }
