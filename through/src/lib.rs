@@ -4,7 +4,6 @@
 //! The way of the data: `cli` → `commands` → `views` ask `query` and make a `document`, which `render` prints. The list of commands is in the
 //! package `through`, in `cli/`.
 
-
 pub mod advise;
 pub mod cli;
 pub mod commands;
@@ -15,7 +14,6 @@ mod live;
 pub mod machine;
 pub mod query;
 pub mod render;
-pub mod report;
 pub mod statistics;
 pub mod symbols;
 pub mod text;

@@ -90,7 +90,7 @@ pub enum Command {
     /// Write the timeline for Perfetto and Chrome (needs COMMSEE_TRACE=1)
     Trace(Box<Trace>),
     /// Write a page for the browser that shows a run, with filters and pictures, in one file
-    Report(Report),
+    Report(report::cli::Arguments),
     /// Ask the profile by SQL, read only
     Sql(Sql),
     /// Show the views and tables that SQL can ask, with what their columns mean
@@ -156,10 +156,10 @@ fn done(cli: &Cli) -> ExitCode {
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),
         Some(Command::Trace(arguments)) => commands::trace::trace(arguments).map(found),
-        Some(Command::Report(arguments)) => commands::report::report(arguments).map(|()| 0),
+        Some(Command::Report(arguments)) => report::command::report(arguments).map(|()| 0),
         Some(Command::Sql(arguments)) => commands::sql::sql(arguments).map(|()| 0),
         Some(Command::Schema(arguments)) => commands::schema::schema(arguments).map(|()| 0),
-        Some(Command::Run(arguments)) => commands::run::run(arguments, commands::report::alone),
+        Some(Command::Run(arguments)) => commands::run::run(arguments, report::command::alone),
         Some(Command::Exec(arguments)) => commands::exec::exec(arguments),
         Some(Command::Recover(arguments)) => commands::recover::recover(arguments).map(found),
         Some(Command::Resolve(arguments)) => commands::resolve::resolve(arguments).map(found),

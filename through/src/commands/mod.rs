@@ -16,7 +16,6 @@ pub mod matrix;
 pub mod named;
 pub mod recover;
 pub mod reorder;
-pub mod report;
 pub mod resolve;
 pub mod roofline;
 pub mod run;

@@ -4,16 +4,16 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::filter::Filter;
+use through_core::query::open::Profile;
+use through_core::query::sites::Spot;
+use through_core::query::sites::counts::{Count, by_rank, is_recorded};
 
 use super::cells::part_of;
 use super::lists::{Lists, text};
-use crate::query::Error;
-use crate::query::catalog::Catalog;
-use crate::query::filter::Filter;
-use crate::query::open::Profile;
-use crate::query::sites::Spot;
-use crate::query::sites::counts::{Count, by_rank, is_recorded};
-use crate::report::pack::{Columns, list};
+use crate::pack::{Columns, list};
 
 /// With more rows ranks are added up; then the heaviest are kept.
 const MOST_ROWS: usize = 20_000;

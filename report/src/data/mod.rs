@@ -23,19 +23,19 @@ use serde_json::{Map, Value, json};
 
 pub use self::findings::Told;
 use self::lists::Lists;
-use crate::advise::{Run, advise};
-use crate::error::Error;
-use crate::machine::below;
-use crate::query::bench::Measurements;
-use crate::query::catalog::{Catalog, Detail};
-use crate::query::counted::counted;
-use crate::query::filter::Filter;
-use crate::query::layers::linkage::Layers;
-use crate::query::open::Profile;
-use crate::query::range::TimeRange;
-use crate::query::waiting::Timed;
-use crate::text::units;
-use crate::views::Context;
+use through_core::Error;
+use through_core::advise::{Run, advise};
+use through_core::machine::below;
+use through_core::query::bench::Measurements;
+use through_core::query::catalog::{Catalog, Detail};
+use through_core::query::counted::counted;
+use through_core::query::filter::Filter;
+use through_core::query::layers::linkage::Layers;
+use through_core::query::open::Profile;
+use through_core::query::range::TimeRange;
+use through_core::query::waiting::Timed;
+use through_core::text::units;
+use through_core::views::Context;
 
 /// What the page says without its script.
 #[derive(Default)]

@@ -1,14 +1,14 @@
 //! Where every rank stood that had not finished.
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::filter::Filter;
+use through_core::query::in_flight::{State, in_flight};
+use through_core::query::open::Profile;
 
 use super::lists::{Lists, text};
-use crate::query::Error;
-use crate::query::catalog::Catalog;
-use crate::query::filter::Filter;
-use crate::query::in_flight::{State, in_flight};
-use crate::query::open::Profile;
-use crate::report::pack::list;
+use crate::pack::list;
 
 const MOST: usize = 2_000;
 

@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use through_core::advise::{Finding, Run};
+use through_core::text::escape::cut;
+use through_core::text::units;
+use through_core::views::advise::item;
 
 use super::lists::{paragraph, text};
-use crate::advise::{Finding, Run};
-use crate::text::escape::cut;
-use crate::text::units;
-use crate::views::advise::item;
 
 /// One finding, for the page with and without its script.
 pub struct Told {

@@ -3,16 +3,16 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::filter::Filter;
+use through_core::query::open::Profile;
+use through_core::query::range::TimeRange;
+use through_core::query::timeline::{Event, Messages, What, clocks, each};
 
 use super::cells::part_of;
 use super::lists::Lists;
-use crate::query::Error;
-use crate::query::catalog::Catalog;
-use crate::query::filter::Filter;
-use crate::query::open::Profile;
-use crate::query::range::TimeRange;
-use crate::query::timeline::{Event, Messages, What, clocks, each};
-use crate::report::pack::Columns;
+use crate::pack::Columns;
 
 /// Calls in the page. A longer window ends where they are used up.
 const MOST_CALLS: usize = 12_000;

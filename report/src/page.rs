@@ -4,10 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
+use through_core::text::units;
 
 use super::Report;
 use super::data::{Told, Words};
-use crate::text::units;
 
 const STYLE: &str = include_str!("page/style.css");
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::edges::{Edge, counts, each_edge};
+use through_core::query::filter::Filter;
+use through_core::query::open::Profile;
 
 use super::lists::Lists;
-use crate::query::Error;
-use crate::query::catalog::Catalog;
-use crate::query::edges::{Edge, counts, each_edge};
-use crate::query::filter::Filter;
-use crate::query::open::Profile;
-use crate::report::pack::{self, Columns};
+use crate::pack::{self, Columns};
 
 /// Rows (communicator, operation, source, destination) that are told exactly. Of the others the densest communicators are rounded.
 const MOST_EDGES: usize = 60_000;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::files::{FileCalls, FileKey, file_calls, file_names};
+use through_core::query::open::Profile;
 
 use super::cells::part_of;
 use super::lists::{Lists, text};
-use crate::query::Error;
-use crate::query::catalog::Catalog;
-use crate::query::files::{FileCalls, FileKey, file_calls, file_names};
-use crate::query::open::Profile;
-use crate::report::pack::{Columns, list};
+use crate::pack::{Columns, list};
 
 /// With more rows ranks are added up; then the heaviest are kept.
 const MOST_ROWS: usize = 20_000;
@@ -62,6 +62,6 @@ pub fn files(
     columns.add("bytes_read", rows.iter().map(|(_, calls)| calls.bytes_read.min(i64::MAX as u64) as i64));
     columns.add("bytes_written", rows.iter().map(|(_, calls)| calls.bytes_written.min(i64::MAX as u64) as i64));
     columns.add("time_ns", rows.iter().map(|(_, calls)| calls.time_ns));
-    let is_by_rank = are_ranks_told && catalog.detail == crate::query::catalog::Detail::Rank;
+    let is_by_rank = are_ranks_told && catalog.detail == through_core::query::catalog::Detail::Rank;
     Ok(Some(json!({ "names": list(json!(kinds)), "ranks": is_by_rank, "calls": columns.finish() })))
 }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use commsee::ccl;
 use serde_json::{Value, json};
+use through_core::query::catalog::{Catalog, Communicator, size_class};
+use through_core::query::counted::Counted;
+use through_core::query::families::Families;
+use through_core::text::escape::{cut, visible};
+use through_core::text::units;
 
-use crate::query::catalog::{Catalog, Communicator, size_class};
-use crate::query::counted::Counted;
-use crate::query::families::Families;
-use crate::report::pack;
-use crate::text::escape::{cut, visible};
-use crate::text::units;
+use crate::pack;
 
 /// Longer texts are cut.
 const TEXT_COLUMNS: usize = 300;

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use through_core::query::catalog::{Catalog, Detail};
+use through_core::query::counted::Counted;
+use through_core::text::units;
 
 use super::lists::Lists;
-use crate::query::catalog::{Catalog, Detail};
-use crate::query::counted::Counted;
-use crate::report::pack::{Columns, list};
-use crate::text::units;
+use crate::pack::{Columns, list};
 
 /// Finer ones are added up over neighbouring ranks.
 const MOST_CELLS: usize = 40_000;

@@ -2,18 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::opened;
-use crate::cli::{Input, Report};
-use crate::error::Error;
-use crate::query::bench::Measurements;
-use crate::query::open::Profile;
-use crate::query::timeline::clocks;
-use crate::render::output;
-use crate::report;
-use crate::text::message::say;
-use crate::text::progress;
+use through_core::Error;
+use through_core::cli::Input;
+use through_core::commands::opened;
+use through_core::query::bench::Measurements;
+use through_core::query::open::Profile;
+use through_core::query::timeline::clocks;
+use through_core::render::output;
+use through_core::text::message::say;
+use through_core::text::progress;
 
-pub fn report(arguments: &Report) -> Result<(), Error> {
+use crate::cli::Arguments;
+use crate::{Beside, Report};
+
+pub fn report(arguments: &Arguments) -> Result<(), Error> {
     let mut paths = arguments.profiles.iter();
     let profile = opened(&Input { profile: paths.next().cloned(), input: None })?;
     let others = paths.map(|path| Profile::open(path)).collect::<Result<Vec<_>, _>>()?;
@@ -25,7 +27,7 @@ pub fn report(arguments: &Report) -> Result<(), Error> {
         [] => None,
         files => Some(Measurements::open(files)?),
     };
-    let beside = report::Beside { others, window: arguments.window, bench };
+    let beside = Beside { others, window: arguments.window, bench };
     let file = arguments.output.clone().unwrap_or_else(|| named(&profile.path));
     write(profile, beside, &file)?;
     if arguments.output.is_none() {
@@ -34,15 +36,15 @@ pub fn report(arguments: &Report) -> Result<(), Error> {
     Ok(())
 }
 
-fn write(profile: Profile, beside: report::Beside, file: &Path) -> Result<(), Error> {
+fn write(profile: Profile, beside: Beside, file: &Path) -> Result<(), Error> {
     let what = format!("writing the page of {}", profile.path.display());
-    let page = progress::shown(&what, || report::Report::of(profile, beside).map(|of| of.page()))?;
+    let page = progress::shown(&what, || Report::of(profile, beside).map(|of| of.page()))?;
     output::text(&page, file)
 }
 
 /// The page of one run, with nothing beside it.
 pub fn alone(profile: Profile, file: &Path) -> Result<(), Error> {
-    output::text(&report::Report::of(profile, report::Beside::default())?.page(), file)
+    output::text(&Report::of(profile, Beside::default())?.page(), file)
 }
 
 /// `heat.html`, here.

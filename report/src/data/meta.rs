@@ -2,12 +2,12 @@
 
 use commsee::profile::SCHEMA_VERSION;
 use serde_json::{Value, json};
+use through_core::query::catalog::Detail;
+use through_core::text::escape::path;
+use through_core::text::path::relative;
+use through_core::views::Context;
 
 use super::lists::text;
-use crate::query::catalog::Detail;
-use crate::text::escape::path;
-use crate::text::path::relative;
-use crate::views::Context;
 
 pub fn profile(context: &Context) -> Value {
     let detail = match context.catalog.detail {

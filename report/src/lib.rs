@@ -1,19 +1,20 @@
-//! `through report`: one page that shows a run. It holds all of its data as JSON, and what draws them: nothing is fetched, nothing is built.
+//! For everybody who shows a run to others: `through report` writes one page for the browser. It holds all of its data as JSON, and what draws them: nothing is fetched, nothing is built.
 //!
-//! `data/` makes JSON of queries, `pack` makes long lists short, `page` is the markup; style and script lie beside it as they are sent.
+//! `data/` makes JSON of queries, `pack` makes long lists short, `page` is the markup; style and script lie in `page/` as they are sent.
 
+pub mod cli;
+pub mod command;
 mod data;
 mod pack;
 mod page;
 
+pub use self::data::Beside;
+
 use std::rc::Rc;
 
 use serde_json::Value;
-
-pub use self::data::Beside;
-
-use crate::error::Error;
-use crate::query::open::Profile;
+use through_core::Error;
+use through_core::query::open::Profile;
 
 /// What a page is made of.
 pub struct Report {

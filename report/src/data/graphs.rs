@@ -1,18 +1,18 @@
 //! The devices that data went over.
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::{Catalog, Detail};
+use through_core::query::filter::Filter;
+use through_core::query::flows::{Traffic, flows};
+use through_core::query::graph;
+use through_core::query::hosts::Ends;
+use through_core::query::layers::known::WIRE;
+use through_core::query::open::Profile;
 
 use super::cells::part_of;
 use super::lists::text;
-use crate::query::Error;
-use crate::query::catalog::{Catalog, Detail};
-use crate::query::filter::Filter;
-use crate::query::flows::{Traffic, flows};
-use crate::query::graph;
-use crate::query::hosts::Ends;
-use crate::query::layers::known::WIRE;
-use crate::query::open::Profile;
-use crate::report::pack::list;
+use crate::pack::list;
 
 /// More ranks are drawn as their hosts.
 const MOST_RANKS: usize = 32;

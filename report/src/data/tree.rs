@@ -1,11 +1,11 @@
 //! Which communicator was made from which.
 
 use serde_json::{Value, json};
+use through_core::query::catalog::Catalog;
+use through_core::query::comm_tree;
 
 use super::lists::Lists;
-use crate::query::catalog::Catalog;
-use crate::query::comm_tree;
-use crate::report::pack::list;
+use crate::pack::list;
 
 pub fn tree(catalog: &Catalog, lists: &Lists) -> Option<Value> {
     let lines = comm_tree::tree(catalog).into_iter().map(|line| {

@@ -3,17 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Value, json};
+use through_core::query::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::filter::Filter;
+use through_core::query::flows::each;
+use through_core::query::layers::calls as query;
+use through_core::query::open::Profile;
+use through_core::query::transfers::{End, REMOTE, Sums, groups};
 
 use super::cells::part_of;
 use super::lists::{Lists, text};
-use crate::query::Error;
-use crate::query::catalog::Catalog;
-use crate::query::filter::Filter;
-use crate::query::flows::each;
-use crate::query::layers::calls as query;
-use crate::query::open::Profile;
-use crate::query::transfers::{End, REMOTE, Sums, groups};
-use crate::report::pack::{Columns, list};
+use crate::pack::{Columns, list};
 
 /// Rows of sums, and of pairs of ranks.
 const MOST_ROWS: usize = 20_000;

@@ -1,14 +1,14 @@
 //! What was measured of the machine: bandwidths and times by size, and by active ranks with the model that suits them.
 
 use serde_json::{Value, json};
+use through_core::query::bench::models::{Fitted, fitted};
+use through_core::query::bench::{Measured, Measurements};
+use through_core::text::path::relative;
+use through_core::views::bench::{head, pattern, title};
 
 use super::cells::part_of;
 use super::lists::text;
-use crate::query::bench::models::{Fitted, fitted};
-use crate::query::bench::{Measured, Measurements};
-use crate::report::pack::list;
-use crate::text::path::relative;
-use crate::views::bench::{head, pattern, title};
+use crate::pack::list;
 
 /// Measurements, the first of the list.
 const MOST: usize = 5000;

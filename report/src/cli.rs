@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::query::range::TimeRange;
+use through_core::query::range::TimeRange;
 
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through report [OPTIONS] [PROFILE] [OTHER]...")]
-pub struct Report {
+pub struct Arguments {
     /// Profile to show [default: newest *.db in the current directory]; of several, what changed from the first to the last
     #[arg(value_name = "PROFILE")]
     pub profiles: Vec<PathBuf>,

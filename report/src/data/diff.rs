@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use through_core::Error;
+use through_core::query::catalog::Catalog;
+use through_core::query::compare::changes::Comparison;
+use through_core::query::compare::run::Run;
+use through_core::query::edges::edges;
+use through_core::query::filter::Filter;
+use through_core::query::open::Profile;
+use through_core::text::escape::path;
+use through_core::text::path::relative;
 
 use super::lists::text;
-use crate::error::Error;
-use crate::query::catalog::Catalog;
-use crate::query::compare::changes::Comparison;
-use crate::query::compare::run::Run;
-use crate::query::edges::edges;
-use crate::query::filter::Filter;
-use crate::query::open::Profile;
-use crate::report::pack::{Columns, list};
-use crate::text::escape::path;
-use crate::text::path::relative;
+use crate::pack::{Columns, list};
 
 /// Entries of the ledger, the largest changes first.
 const MOST_ENTRIES: usize = 500;

@@ -1,11 +1,11 @@
 //! Run time and MPI time of every rank, and the ledger of the run.
 
 use serde_json::{Value, json};
+use through_core::advise::Run;
+use through_core::query::catalog::Catalog;
 
 use super::lists::{Lists, text};
-use crate::advise::Run;
-use crate::query::catalog::Catalog;
-use crate::report::pack::{Columns, list};
+use crate::pack::{Columns, list};
 
 pub fn ranks(catalog: &Catalog) -> Value {
     let (mut hosts, mut states): (Vec<&str>, Vec<&str>) = (Vec::new(), Vec::new());

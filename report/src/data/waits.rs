@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use through_core::advise::Run;
+use through_core::query::waiting::Timed;
+use through_core::text::units;
 
 use super::lists::Lists;
-use crate::advise::Run;
-use crate::query::waiting::Timed;
-use crate::report::pack::Columns;
-use crate::text::units;
+use crate::pack::Columns;
 
 /// Rows of ranks; those of the operations in which least was waited are left out.
 const MOST_ROWS: usize = 20_000;
