@@ -303,12 +303,12 @@ fn advice() {
     check(
         "advice.md",
         &through_core::advise::page(
-            &through_core::advise::TOPICS.iter().chain(through_core::machine::TOPICS).collect::<Vec<_>>(),
+            &through_core::advise::TOPICS.iter().chain(insight::machine::TOPICS).collect::<Vec<_>>(),
         ),
     );
 }
 
 #[test]
 fn views() {
-    check("views.md", &through_core::views::page());
+    check("views.md", &through_core::views::page(through::views(), insight::views::bench::VIEWS));
 }

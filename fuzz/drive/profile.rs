@@ -6,6 +6,7 @@
 use std::fs;
 use std::path::Path;
 
+use through::views;
 use through_core::document::Format;
 use through_core::query::open::Profile;
 use through_core::query::range::{ByteRange, TimeRange};
@@ -14,7 +15,7 @@ use through_core::query::sort::SortKey;
 use through_core::render::render;
 use through_core::text::escape;
 use through_core::text::terminal::Terminal;
-use through_core::views::{Between, Question, VIEWS, View};
+use through_core::views::{Between, Question, View};
 
 use super::mutate;
 
@@ -28,12 +29,13 @@ pub fn drive(data: &[u8], folder: &Path) {
     let before = fs::read(&path).unwrap();
     let choice = usize::from(data.iter().fold(0u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(*byte)));
     // All of them for every input would be thorough, and so slow that few inputs would be tried.
-    let view = &VIEWS[choice % VIEWS.len()];
+    let views: Vec<&View> = views().collect();
+    let view = views[choice % views.len()];
     for format in view.formats {
         match Profile::open(&path) {
             Ok(profile) => {
                 let question = Question {
-                    selection: selection(choice / VIEWS.len()),
+                    selection: selection(choice / views.len()),
                     sort: Some(SortKey::ALL[choice % SortKey::ALL.len()]),
                     format: *format,
                     between: BETWEEN[choice % BETWEEN.len()],

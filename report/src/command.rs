@@ -1,11 +1,12 @@
 //! `through report RUN.db -o report.html`: one page that shows a run.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
+use insight::query::bench::Measurements;
 use through_core::Error;
 use through_core::cli::Input;
 use through_core::commands::opened;
-use through_core::query::bench::Measurements;
 use through_core::query::open::Profile;
 use through_core::query::timeline::clocks;
 use through_core::render::output;
@@ -13,7 +14,8 @@ use through_core::text::message::say;
 use through_core::text::progress;
 
 use crate::cli::Arguments;
-use crate::{Beside, Report};
+use crate::data::{self, Beside};
+use crate::page;
 
 pub fn report(arguments: &Arguments) -> Result<(), Error> {
     let mut paths = arguments.profiles.iter();
@@ -38,13 +40,17 @@ pub fn report(arguments: &Arguments) -> Result<(), Error> {
 
 fn write(profile: Profile, beside: Beside, file: &Path) -> Result<(), Error> {
     let what = format!("writing the page of {}", profile.path.display());
-    let page = progress::shown(&what, || Report::of(profile, beside).map(|of| of.page()))?;
-    output::text(&page, file)
+    output::text(&progress::shown(&what, || drawn(profile, beside))?, file)
 }
 
 /// The page of one run, with nothing beside it.
 pub fn alone(profile: Profile, file: &Path) -> Result<(), Error> {
-    output::text(&Report::of(profile, Beside::default())?.page(), file)
+    output::text(&drawn(profile, Beside::default())?, file)
+}
+
+fn drawn(profile: Profile, beside: Beside) -> Result<String, Error> {
+    let (data, words) = data::read(&Rc::new(profile), beside)?;
+    Ok(page::page(&data, &words))
 }
 
 /// `heat.html`, here.

@@ -3,11 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use through_core::text::units;
 
-use super::Report;
-use super::data::{Told, Words};
+use crate::data::{Told, Words};
 
 const STYLE: &str = include_str!("page/style.css");
 
@@ -78,7 +78,7 @@ const VIEWS: &[(&str, &str, &str)] = &[
     ("meta", "About this run", "What the profile says of the run, and what this page leaves out."),
 ];
 
-pub fn page(report: &Report) -> String {
+pub fn page(data: &Value, words: &Words) -> String {
     // What the page draws with is one script: its hash is all that the policy knows.
     let script = format!("\"use strict\";(() => {{\n{}}})();\n", SCRIPTS.concat());
     let policy = format!(
@@ -86,7 +86,6 @@ pub fn page(report: &Report) -> String {
         hash(&script),
         hash(STYLE)
     );
-    let words = &report.words;
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
@@ -118,7 +117,7 @@ pub fn page(report: &Report) -> String {
                     }
                 }
                 footer { p { "Made by " code { "through report" } " of commsee " (env!("CARGO_PKG_VERSION")) ". This page is one file and needs no network." } }
-                script type="application/json" id="commsee-data" { (PreEscaped(harmless(&report.data.to_string()))) }
+                script type="application/json" id="commsee-data" { (PreEscaped(harmless(&data.to_string()))) }
                 script { (PreEscaped(&script)) }
             }
         }

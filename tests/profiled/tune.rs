@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use common::{Kin, Launch, Mpi, Profile, c_source, demand, execute, execute_within_s, library, root, through};
-use through_core::tune::Library;
-use through_core::tune::algorithms::{COLLECTIVES, Collective, find};
+use insight::tune::Library;
+use insight::tune::algorithms::{COLLECTIVES, Collective, find};
 
 #[test]
 fn open_mpi_knows_the_algorithms() {

@@ -11,13 +11,10 @@ pub mod document;
 mod error;
 pub mod job;
 mod live;
-pub mod machine;
 pub mod query;
 pub mod render;
-pub mod statistics;
 pub mod symbols;
 pub mod text;
-pub mod tune;
 pub mod views;
 
 pub use crate::error::Error;

@@ -1,10 +1,10 @@
 //! What was measured of the machine: bandwidths and times by size, and by active ranks with the model that suits them.
 
+use insight::query::bench::models::{Fitted, fitted};
+use insight::query::bench::{Measured, Measurements};
+use insight::views::bench::{head, pattern, title};
 use serde_json::{Value, json};
-use through_core::query::bench::models::{Fitted, fitted};
-use through_core::query::bench::{Measured, Measurements};
 use through_core::text::path::relative;
-use through_core::views::bench::{head, pattern, title};
 
 use super::cells::part_of;
 use super::lists::text;

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use insight::query::compare::changes::Comparison;
+use insight::query::compare::run::Run;
 use serde_json::{Value, json};
 use through_core::Error;
 use through_core::query::catalog::Catalog;
-use through_core::query::compare::changes::Comparison;
-use through_core::query::compare::run::Run;
 use through_core::query::edges::edges;
 use through_core::query::filter::Filter;
 use through_core::query::open::Profile;

@@ -23,10 +23,10 @@ use serde_json::{Map, Value, json};
 
 pub use self::findings::Told;
 use self::lists::Lists;
+use insight::machine::below;
+use insight::query::bench::Measurements;
 use through_core::Error;
 use through_core::advise::{Run, advise};
-use through_core::machine::below;
-use through_core::query::bench::Measurements;
 use through_core::query::catalog::{Catalog, Detail};
 use through_core::query::counted::counted;
 use through_core::query::filter::Filter;

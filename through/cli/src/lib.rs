@@ -8,7 +8,7 @@ use through_core::cli::*;
 use through_core::commands::look::{look, look_at_ranks};
 use through_core::text::message;
 use through_core::views::{VIEWS, View};
-use through_core::{cli, commands, job, machine};
+use through_core::{cli, commands, job};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -57,11 +57,11 @@ pub enum Command {
     /// Show who waited for whom: bounds from counters, exact times from a timeline
     Waits(Box<Look>),
     /// Write what compares algorithms of a collective: rules and a script
-    Tune(Tune),
+    Tune(insight::cli::Tune),
     /// Show what changed between two programs: A.db... -- B.db...
-    Diff(Box<Diff>),
+    Diff(Box<insight::cli::Diff>),
     /// Show what goes together with the run time, over many runs
-    Correlate(Box<Correlate>),
+    Correlate(Box<insight::cli::Correlate>),
     /// Show how unevenly ranks spend time on each communicator
     Imbalance(Box<Look>),
     /// Show what contributes most: communicator, operation and message size
@@ -75,11 +75,11 @@ pub enum Command {
     /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
     Patterns(Box<Look>),
     /// Find an order of ranks with few bytes between nodes, and write it for launchers
-    Reorder(Box<Reorder>),
+    Reorder(Box<insight::cli::Reorder>),
     /// Show measurements of the machine that groupbench made
-    Bench(Box<Bench>),
+    Bench(Box<insight::cli::Bench>),
     /// Show what calls took, against what the machine can do: PROFILE BENCH.db
-    Roofline(Box<Roofline>),
+    Roofline(Box<insight::cli::Roofline>),
     /// Show what layers below MPI did (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),
@@ -118,13 +118,13 @@ pub enum Command {
 }
 
 /// All views of profiles, in the order of the reference.
-pub fn views() -> impl Iterator<Item = &'static View> {
-    VIEWS.iter()
+pub fn views() -> impl Iterator<Item = &'static View> + Clone {
+    VIEWS.iter().chain(insight::views::VIEWS)
 }
 
 /// Does what the command line says. Returns the exit status.
 pub fn main() -> ExitCode {
-    let words = with_sides(std::env::args_os());
+    let words = insight::cli::with_sides(std::env::args_os());
     match Cli::try_parse_from(&words) {
         Ok(cli) => done(&cli),
         Err(answer) => cli::answer(answer, &words, &Cli::command()),
@@ -137,21 +137,21 @@ fn done(cli: &Cli) -> ExitCode {
     let look = |command, arguments| look(usual(command), arguments).map(found);
     let status = match &cli.command {
         None => commands::show::show(&cli.show, &Cli::command()).map(found),
-        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, machine::find).map(u8::from),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find).map(u8::from),
         Some(Command::Efficiency(arguments)) => look_at_ranks(usual("efficiency"), arguments).map(found),
-        Some(Command::Tune(arguments)) => commands::tune::tune(arguments),
+        Some(Command::Tune(arguments)) => insight::commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look("waits", arguments),
-        Some(Command::Diff(arguments)) => commands::diff::diff(arguments),
-        Some(Command::Correlate(arguments)) => commands::correlate::correlate(arguments).map(found),
+        Some(Command::Diff(arguments)) => insight::commands::diff::diff(arguments),
+        Some(Command::Correlate(arguments)) => insight::commands::correlate::correlate(arguments).map(found),
         Some(Command::Imbalance(arguments)) => look("imbalance", arguments),
         Some(Command::Top(arguments)) => look("top", arguments),
         Some(Command::Hist(arguments)) => look("hist", arguments),
         Some(Command::Tree(arguments)) => look("tree", arguments),
         Some(Command::Hosts(arguments)) => look("hosts", arguments),
         Some(Command::Patterns(arguments)) => look("patterns", arguments),
-        Some(Command::Reorder(arguments)) => commands::reorder::reorder(arguments).map(found),
-        Some(Command::Bench(arguments)) => commands::bench::bench(arguments),
-        Some(Command::Roofline(arguments)) => commands::roofline::roofline(arguments).map(found),
+        Some(Command::Reorder(arguments)) => insight::commands::reorder::reorder(arguments).map(found),
+        Some(Command::Bench(arguments)) => insight::commands::bench::bench(arguments),
+        Some(Command::Roofline(arguments)) => insight::commands::roofline::roofline(arguments).map(found),
         Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
         Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
         Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),

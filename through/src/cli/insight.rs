@@ -3,12 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-use super::{Entries, Families, Input, Output, Select, by_name, views};
-use crate::document::Format;
-use crate::render::order::Kind;
-use crate::views::of;
+use super::{Entries, Families, Input, Output, Select};
 
 /// What to look at, for people and for continuous integration.
 #[derive(Debug, Default, Args)]
@@ -60,64 +56,4 @@ pub struct LookAtRanks {
     pub entries: Entries,
     #[command(flatten)]
     pub output: Output,
-}
-
-/// Which collective to try other algorithms for.
-#[derive(Debug, Default, Args)]
-pub struct Tune {
-    #[command(flatten)]
-    pub input: Input,
-    /// The communicator, by name, label or birthplace [default: what `advise` names, else the heaviest]
-    #[arg(long, value_name = "NAME")]
-    pub comm: Option<String>,
-    /// The collective operation, with or without MPI_
-    #[arg(long, value_name = "NAME")]
-    pub op: Option<String>,
-    /// Runs of each algorithm
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
-    pub runs: u32,
-    /// Directory to make [default: tune-OPERATION]
-    #[arg(short, long, value_name = "DIR")]
-    pub output: Option<PathBuf>,
-}
-
-#[derive(Debug, Default, Args)]
-#[command(override_usage = "through reorder [OPTIONS] [PROFILE]")]
-pub struct Reorder {
-    #[command(flatten)]
-    pub input: Input,
-    /// Nodes to place ranks on: 4, 4x32 (slots of each), or node1:32,node2:32 [default: those of the run]
-    #[arg(long, value_name = "NODES")]
-    pub nodes: Option<String>,
-    /// Print the order for a launcher: Open MPI, Cray MPICH, Slurm, or MPICH's mpiexec
-    #[arg(long, value_name = "KIND", value_parser = kind(), help_heading = "Output")]
-    pub write: Option<Kind>,
-    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(of("reorder")), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
-    format: Option<Format>,
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-}
-
-impl Reorder {
-    pub fn format(&self) -> Format {
-        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
-    }
-}
-
-fn kind() -> impl TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(|name| Kind::of(&name).expect("one of the names"))
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::cli::{Tune, parsed};
-
-    #[test]
-    fn algorithms_run_at_least_once() {
-        let tune = |runs: &str| parsed::<Tune>(&["--runs", runs]);
-        assert!(tune("1").is_ok());
-        assert!(tune("0").unwrap_err().to_string().contains("0 is not in 1.."));
-    }
 }

@@ -1,9 +1,6 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
 mod answer;
-mod bench;
-mod correlate;
-mod diff;
 mod generate;
 mod insight;
 mod layers;
@@ -21,16 +18,13 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 pub use answer::{answer, no_such_command};
-pub use bench::{Bench, BenchCmp, BenchCommand, BenchOutput, Roofline};
-pub use correlate::Correlate;
-pub use diff::{Diff, Rise, with_sides};
 pub use generate::{Generate, documented};
-pub use insight::{Advise, Look, LookAtRanks, Reorder, Tune};
+pub use insight::{Advise, Look, LookAtRanks};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use sql::{Schema, Sql};
 pub use trace::Trace;
-pub use views::{LayersView, ShowView};
+pub use views::{LayersView, ShowView, formats};
 pub use watch::Watch;
 
 use crate::document::Format;
@@ -102,7 +96,7 @@ impl Entries {
 }
 
 /// What the name of a file asks for: a table, if nothing else.
-fn by_name(file: Option<&Path>) -> Format {
+pub fn by_name(file: Option<&Path>) -> Format {
     named(file).unwrap_or_default()
 }
 
@@ -244,8 +238,7 @@ fn edges(text: &str) -> Result<String, String> {
 }
 
 /// The arguments of a command line that has no others.
-#[cfg(test)]
-fn parsed<A: Args>(words: &[&str]) -> Result<A, clap::Error> {
+pub fn parsed<A: Args>(words: &[&str]) -> Result<A, clap::Error> {
     let command = A::augment_args(clap::Command::new("through"));
     A::from_arg_matches(&command.try_get_matches_from(["through"].iter().chain(words))?)
 }

@@ -1,11 +1,8 @@
-//! What `through` does, one file per command. None of them uses another; `lines` and `named` are for several.
+//! What `through` does, one file per command. None of them uses another; `lines` is for several.
 
 pub mod advise;
-pub mod bench;
 pub mod clean;
 pub mod collect;
-pub mod correlate;
-pub mod diff;
 pub mod exec;
 pub mod generate;
 pub mod graph;
@@ -13,17 +10,13 @@ pub mod layers;
 mod lines;
 pub mod look;
 pub mod matrix;
-pub mod named;
 pub mod recover;
-pub mod reorder;
 pub mod resolve;
-pub mod roofline;
 pub mod run;
 pub mod schema;
 pub mod show;
 pub mod sql;
 pub mod trace;
-pub mod tune;
 pub mod watch;
 
 use std::path::Path;

@@ -9,10 +9,9 @@ use super::open::Problem;
 pub enum Error {
     #[error("{}: {problem}", path.display())]
     Profile { path: PathBuf, problem: Problem },
-    #[error("{}: {problem}", path.display())]
-    Measurements { path: PathBuf, problem: super::bench::Problem },
-    #[error("there is no file of measurements (*.db) in the current directory: name one, or make one with groupbench")]
-    NoMeasurements,
+    /// What another crate reads beside profiles, and could not.
+    #[error("{0}")]
+    Beside(Box<dyn std::error::Error + Send + Sync>),
     #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
     NoProfile,
     #[error("{}: holds sums over {}, and {asked} needs the numbers of each: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]

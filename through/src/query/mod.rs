@@ -1,11 +1,9 @@
 //! What is asked of a profile. Queries return plain data; nothing here knows how it is shown.
 
-pub mod bench;
 pub mod catalog;
 pub mod cells;
 pub mod comm_tree;
 pub mod communicators;
-pub mod compare;
 pub mod completed;
 pub mod counted;
 pub mod datatypes;
@@ -27,13 +25,10 @@ pub mod notes;
 pub mod open;
 pub mod operations;
 pub mod overview;
-pub mod patterns;
 pub mod performed;
 pub mod phases;
 pub mod range;
 pub mod ranks;
-pub mod reorder;
-pub mod roofline;
 pub mod routes;
 pub mod schema;
 pub mod selection;

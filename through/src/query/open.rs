@@ -182,7 +182,7 @@ pub fn is_sqlite(path: &Path) -> bool {
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// What can be said without SQLite, which would answer "disk image is malformed" to most of it, or nothing at all.
-pub(super) fn check_file(path: &Path) -> Result<(), Problem> {
+pub fn check_file(path: &Path) -> Result<(), Problem> {
     let unreadable = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::NotFound => Problem::Missing,
         _ => Problem::Unreadable(plain(&error)),
@@ -235,11 +235,11 @@ fn endless() -> rusqlite::Error {
 }
 
 /// The size of a file without its holes, which cost nothing to make.
-pub(super) fn bytes_there(path: &Path) -> u64 {
+pub fn bytes_there(path: &Path) -> u64 {
     path.metadata().map_or(0, |metadata| metadata.len().min(metadata.blocks().saturating_mul(512)))
 }
 
-pub(super) fn connect(path: &Path, bytes: u64) -> Result<Connection, Problem> {
+pub fn connect(path: &Path, bytes: u64) -> Result<Connection, Problem> {
     // Absolute, so that no name can be taken for an option, and a leading `//` for a host.
     let whole = path.canonicalize().map_err(|error| Problem::Unreadable(plain(&error)))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -271,7 +271,7 @@ fn of_mpisee(db: &Connection) -> Result<bool, Problem> {
     Ok(true)
 }
 
-pub(super) fn check_schema(db: &Connection) -> Result<(), Problem> {
+pub fn check_schema(db: &Connection) -> Result<(), Problem> {
     let version: i64 = match db.query_row("PRAGMA user_version", [], |row| row.get(0)) {
         Ok(version) => version,
         Err(rusqlite::Error::SqliteFailure(code, _)) if code.code == rusqlite::ErrorCode::NotADatabase => {

@@ -11,7 +11,6 @@ pub mod flame;
 mod heat;
 mod json;
 pub mod matrix;
-pub mod order;
 pub mod output;
 mod pager;
 #[cfg(feature = "parquet")]

@@ -3,19 +3,16 @@
 
 pub mod advise;
 mod algorithms;
-pub mod bench;
 mod birthplaces;
 mod cells;
-mod column;
+pub mod column;
 mod comm_tree;
 mod communicator;
 mod communicators;
 mod completed;
 mod context;
 mod contributors;
-pub mod correlate;
 mod datatypes;
-pub mod diff;
 mod efficiency;
 mod files;
 mod folding;
@@ -33,13 +30,10 @@ mod matters;
 mod nothing;
 mod on_layers;
 mod operations;
-mod patterns;
 mod phases;
 mod protocols;
 mod ranks;
 mod reference;
-pub mod reorder;
-pub mod roofline;
 mod sites;
 mod summary;
 mod timeline;
@@ -51,8 +45,10 @@ mod waited;
 mod waits;
 
 pub use column::Column;
-pub use context::{Between, Context, Question};
-pub use folding::Folding;
+pub use context::{Between, Context, Question, shorten};
+pub use folding::{Folding, alike};
+pub use head::library_name;
+pub use operations::FOLDED;
 pub use reference::page;
 
 use crate::document::{Document, Format, Heading};
@@ -87,16 +83,11 @@ pub const VIEWS: &[View] = &[
     advise::VIEW,
     efficiency::VIEW,
     waits::VIEW,
-    diff::VIEW,
-    correlate::VIEW,
     imbalance::VIEW,
     top::VIEW,
     hist::VIEW,
     comm_tree::VIEW,
     hosts::COMMAND,
-    patterns::VIEW,
-    reorder::VIEW,
-    roofline::VIEW,
     summary::VIEW,
 ];
 

@@ -1,10 +1,10 @@
 //! `through bench`: lists, comparisons and models of files of measurements.
 
+use insight::query::bench::Measurements;
+use insight::views::bench::{Question, VIEWS};
 use through_core::document::Format;
-use through_core::query::bench::Measurements;
 use through_core::render::render;
 use through_core::text::terminal::Terminal;
-use through_core::views::bench::{Question, VIEWS};
 
 use crate::browser::Browser;
 use crate::common::Folder;

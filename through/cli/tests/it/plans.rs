@@ -3,7 +3,6 @@
 use clap::Parser;
 use rusqlite::Connection;
 use tempfile::TempDir;
-
 use through::Cli;
 use through_core::query::Error;
 use through_core::query::catalog::Catalog;

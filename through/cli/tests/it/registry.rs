@@ -1,12 +1,13 @@
 //! Walks the registry of views: each in every format, and what its row promises.
 
 use serde_json::Value;
+use through::views;
 use through_core::document::{Document, Format};
 use through_core::query::open::Profile;
 use through_core::query::sort::SortKey;
 use through_core::render::render;
 use through_core::text::terminal::Terminal;
-use through_core::views::{Flag, Question, VIEWS, View};
+use through_core::views::{Flag, Question, View};
 
 use crate::common::Folder;
 
@@ -52,7 +53,7 @@ fn printed(document: &Document, format: Format) -> String {
 #[test]
 fn every_view_speaks_every_format_that_it_names() {
     let profiles = profiles();
-    for view in VIEWS {
+    for view in views() {
         for format in Format::ALL {
             for profile in &profiles {
                 if !view.written_as().any(|written| written == format) {
@@ -104,7 +105,7 @@ fn has_arrays(view: &View, document: &Document, text: &str) {
             assert_eq!(members, names, "{}: {}", view.name, part.name);
         }
     }
-    let known = |name: &str| VIEWS.iter().flat_map(|view| view.parts).any(|part| part.name == name);
+    let known = |name: &str| views().flat_map(|view| view.parts).any(|part| part.name == name);
     for table in document.tables.iter().filter(|table| table.audience.json) {
         assert!(known(table.name), "{}: the reference knows no {}", view.name, table.name);
     }
@@ -125,7 +126,7 @@ fn has_names(view: &View, text: &str) {
 fn values_are_of_the_unit_of_their_column() {
     let profiles = profiles();
     let mut seen: Vec<&str> = Vec::new();
-    for view in VIEWS {
+    for view in views() {
         for profile in &profiles {
             let document = asked(view, profile, view.formats[0], None);
             for table in &document.tables {
@@ -148,14 +149,14 @@ fn values_are_of_the_unit_of_their_column() {
     }
     // What these profiles have nothing of is tested elsewhere.
     let unseen: Vec<&str> =
-        VIEWS.iter().flat_map(|view| view.parts).map(|part| part.name).filter(|name| !seen.contains(name)).collect();
+        views().flat_map(|view| view.parts).map(|part| part.name).filter(|name| !seen.contains(name)).collect();
     assert!(unseen.iter().all(|name| *name == "datatypes"), "nothing was seen of {unseen:?}");
 }
 
 #[test]
 fn sort_keys_that_a_view_lacks_are_ignored() {
     let profiles = profiles();
-    for view in VIEWS {
+    for view in views() {
         for profile in &profiles {
             let format = view.formats[0];
             let usual = printed_if_found(&asked(view, profile, format, None), format);
@@ -173,10 +174,10 @@ fn printed_if_found(document: &Document, format: Format) -> String {
 
 #[test]
 fn names_and_flags_are_not_used_twice_and_say_something() {
-    for (at, view) in VIEWS.iter().enumerate() {
+    for (at, view) in views().enumerate() {
         assert!(!view.help.is_empty() && !view.meaning.is_empty() && !view.empty.is_empty(), "{}", view.name);
         assert!(!view.formats.is_empty() && !view.entries.is_empty(), "{}", view.name);
-        for other in &VIEWS[..at] {
+        for other in views().take(at) {
             assert_ne!(view.name, other.name);
             assert!(view.command != other.command || view.flag != other.flag, "{} and {}", view.name, other.name);
         }
@@ -197,7 +198,7 @@ fn names_and_flags_are_not_used_twice_and_say_something() {
 #[test]
 fn every_flag_is_in_the_help() {
     let folder = Folder::with_sample();
-    for view in VIEWS {
+    for view in views() {
         let command: &[&str] = match view.command {
             "" => &[],
             "layers" => &["layers"],

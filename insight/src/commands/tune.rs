@@ -1,0 +1,130 @@
+//! `through tune [PROFILE]`: files and a script that compare algorithms of a collective.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use commsee::access;
+use through_core::Error;
+use through_core::advise::{Run, advise};
+use through_core::commands::opened;
+use through_core::query::catalog::Catalog;
+use through_core::query::filter::Filter;
+use through_core::query::selection::Selection;
+use through_core::render::output;
+use through_core::text::escape::visible;
+use through_core::text::message::say;
+use through_core::text::path::{own_command, quoted};
+use through_core::text::units;
+
+use crate::cli::Tune;
+use crate::tune::algorithms::{COLLECTIVES, find};
+use crate::tune::{Library, Plan, SCRIPT};
+
+/// What it is worth to look for an algorithm for.
+const TOPICS: [&str; 2] = ["slower-though-smaller", "odd-sibling"];
+/// Less of the run time is hardly told from chance.
+const WORTHWHILE: f64 = 0.01;
+
+pub fn tune(tune: &Tune) -> Result<u8, Error> {
+    let profile = Rc::new(opened(&tune.input)?);
+    let catalog = Rc::new(Catalog::read(&profile)?);
+    let library = catalog.meta("mpi_library").unwrap_or_default();
+    let family = catalog.meta("mpi_family").unwrap_or_default();
+    let Some(library) = Library::of(family, library) else {
+        let first = library.lines().next().unwrap_or_default();
+        let what = format!("{first}: how its algorithms are chosen is not known; Open MPI and MPICH are");
+        return Err(Error::Argument(what));
+    };
+    let selection = Selection {
+        comm: tune.comm.iter().cloned().collect(),
+        op: tune.op.iter().cloned().collect(),
+        ..Selection::default()
+    };
+    let filter = Filter::resolve(&selection, &catalog)?;
+    if !filter.absent.is_empty() {
+        let absent = filter.absent.join(", ");
+        say(format_args!("{}: not in this profile: {absent}", profile.path.display()));
+        return Ok(1);
+    }
+    let run = Run::read(&profile, &catalog)?;
+    let Some((comm, op)) = chosen(&run, &filter)? else {
+        let known: Vec<&str> = COLLECTIVES.iter().map(|collective| collective.op).collect();
+        say(format_args!(
+            "{}: no collective with algorithms to choose from was called by what is selected; they are {}",
+            profile.path.display(),
+            known.join(", ")
+        ));
+        return Ok(1);
+    };
+    let collective = find(run.op(op)).expect("one of those that are known");
+    let ranks = run.comm(comm).and_then(|comm| comm.size).unwrap_or_default();
+    let plan = Plan { collective, ranks, library, runs: tune.runs, through: own_command() };
+    let part = part(&run, op, &plan);
+    let folder = tune
+        .output
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(format!("tune-{}", collective.op.trim_start_matches("MPI_"))));
+    let failed = |path: &std::path::Path| {
+        let path = path.to_owned();
+        move |source| Error::Output { path, source }
+    };
+    access::folder(&folder, 0o777).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => {
+            let what = "the directory exists, and may hold results: remove it, or name another one with -o";
+            Error::Argument(format!("{}: {what}", folder.display()))
+        }
+        _ => failed(&folder)(source),
+    })?;
+    for file in plan.files() {
+        let path = folder.join(&file.name);
+        access::write(&path, file.text.as_bytes()).map_err(failed(&path))?;
+    }
+    let title = run.title(comm);
+    let said = said(&plan, &visible(&title), &quoted(&folder.join(SCRIPT)), part);
+    output::write(None, |_, out| out.write_all(said.as_bytes()))?;
+    Ok(0)
+}
+
+/// What is compared, and how to start it.
+fn said(plan: &Plan, comm: &str, script: &str, part: f64) -> String {
+    let Plan { collective, ranks, .. } = plan;
+    let algorithms = plan.algorithms();
+    let runs = plan.runs as usize * (algorithms.len() + 1);
+    let mut said = format!("{} on {comm}, {ranks} ranks: {}\n", collective.op, algorithms.join(", "));
+    said += &format!(
+        "{runs} runs compare them with what the library does by itself:\n\n    sh {script} LAUNCHER ARGUMENTS...\n"
+    );
+    if part < WORTHWHILE {
+        let part = units::percent(part, 1.0);
+        let _ = writeln!(said, "\nIt takes {part} of the run time, which is all that another algorithm can save.");
+    }
+    if plan.runs < 4 {
+        said += "\nFewer than 4 runs of each give numbers, and no verdict.\n";
+    }
+    said
+}
+
+/// The part of the run time of all ranks that calls take which another algorithm changes.
+fn part(run: &Run, op: i64, plan: &Plan) -> f64 {
+    let is_changed = |comm: i64| run.comm(comm).and_then(|comm| comm.size).is_some_and(|ranks| plan.changes(ranks));
+    let sums = run.sums.values().filter(|sum| sum.op == op && is_changed(sum.comm));
+    let time_ns: f64 = sums.map(|sum| sum.time_ns as f64).sum();
+    time_ns / run.ledger.whole_ns() as f64
+}
+
+/// The communicator and operation that are selected; of several what advice names, else the heaviest.
+fn chosen(run: &Run, filter: &Filter) -> Result<Option<(i64, i64)>, through_core::query::Error> {
+    let is_meant = |comm: i64, op: i64| filter.has_comm(comm) && filter.has_op(op) && find(run.op(op)).is_some();
+    for finding in advise(run, Vec::new())? {
+        if let (Some(comm), Some(op)) = (finding.comm, finding.op)
+            && TOPICS.contains(&finding.topic.name)
+            && is_meant(comm, op)
+        {
+            return Ok(Some((comm, op)));
+        }
+    }
+    let meant = run.sums.values().filter(|sum| is_meant(sum.comm, sum.op));
+    Ok(meant.max_by_key(|sum| sum.time_ns).map(|sum| (sum.comm, sum.op)))
+}

@@ -1,0 +1,238 @@
+//! What goes together with the run time, over many runs.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use through_core::Error;
+use through_core::document::{Audience, Document, Format, Line, Subject, Table, Unit, Value};
+use through_core::text::units;
+use through_core::views::{Column, Context, Flag, Part, Question, View, column, shorten};
+
+use crate::query::compare::configuration::Configuration;
+use crate::query::compare::correlate::{Correlations, LEAST_RUNS, Point, Row};
+use crate::statistics::Correlation;
+
+pub const VIEW: View = View {
+    name: "correlate",
+    command: "correlate",
+    flag: Flag::Default,
+    help: "What goes together with the run time",
+    meaning: "over many runs, how the time of each operation on each communicator, and on all that were made alike, goes together with the run time ([how to](../howto/compare-runs.md#what-goes-together-with-the-run-time))",
+    note: "The time is that of the rank that spends most; of calls in several size classes, and of communicators that share ranks, the maxima of each are added up. `work_` columns take the time of the \
+           rank that spends least in place of it: what nobody could avoid.",
+    formats: &[Format::Table, Format::Csv, Format::Json],
+    sorts: &[],
+    entries: "entries",
+    lacks: &[],
+    empty: "the profiles hold no calls",
+    parts: &[
+        Part { name: "correlations", headings: || column::headings(COLUMNS) },
+        Part { name: "configurations", headings: || column::headings(CONFIGURATIONS) },
+        Part { name: "runs", headings: || column::headings(RUNS) },
+    ],
+    ask: |question| document(question, std::slice::from_ref(&question.profile.path), &[]),
+};
+
+/// Entries that a table shows unless told otherwise.
+const SHOWN: usize = 12;
+
+type Of = Column<Row, ()>;
+
+fn r(found: Option<Correlation>) -> Value<'static> {
+    Value::some(found, |found| Value::Ratio(found.r))
+}
+
+fn low(found: Option<Correlation>) -> Value<'static> {
+    Value::some(found.and_then(|found| found.interval), |interval| Value::Ratio(interval.low))
+}
+
+fn high(found: Option<Correlation>) -> Value<'static> {
+    Value::some(found.and_then(|found| found.interval), |interval| Value::Ratio(interval.high))
+}
+
+fn p(found: Option<Correlation>) -> Value<'static> {
+    Value::some(found.and_then(|found| found.p), Value::Ratio)
+}
+
+const COLUMNS: &[Of] = &[
+    Of::record("comm", Unit::Communicator, "the communicator's name, of several the first", |_, row| {
+        Value::text(&row.comm)
+    }),
+    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| Value::maybe(row.label.as_deref())),
+    Of::record(
+        "comms",
+        Unit::Count,
+        "how many it stands for: those with one parent, creator, size and birthplace have a row together",
+        |_, row| Value::Number(row.members as i64),
+    ),
+    Of::record("size", Unit::Count, "ranks of one", |_, row| Value::some(row.size, |size| Value::Number(size as i64))),
+    Of::shown("communicator", Unit::Communicator, |_, row| match row.members {
+        0 | 1 => Value::Communicator { name: &row.comm, label: row.label.as_deref() },
+        _ => Value::owned(family(row)),
+    }),
+    Of::new("op", "operation", Unit::Operation, "the operation", |_, row| Value::Operation(&row.op)),
+    Of::new("mean_s", "time", Unit::Seconds, "of the rank that spends most, the mean over the runs", |_, row| {
+        Value::Time((row.mean_s * 1e9) as i64)
+    }),
+    Of::new("r", "r", Unit::Ratio, "Pearson's coefficient of all runs", |_, row| r(row.pearson)),
+    Of::record("r_low", Unit::Ratio, "lower end of its interval at 95 % (Fisher)", |_, row| low(row.pearson)),
+    Of::record("r_high", Unit::Ratio, "upper end", |_, row| high(row.pearson)),
+    Of::shown("95 %", Unit::Text, |_, row| Value::owned(interval(row.pearson))).optional(2),
+    Of::record("p", Unit::Ratio, "its p-value, not adjusted", |_, row| p(row.pearson)),
+    Of::new("rho", "ρ", Unit::Ratio, "Spearman's coefficient of all runs", |_, row| r(row.spearman)).optional(3),
+    Of::record("rho_low", Unit::Ratio, "lower end of its interval at 95 %", |_, row| low(row.spearman)),
+    Of::record("rho_high", Unit::Ratio, "upper end", |_, row| high(row.spearman)),
+    Of::record("rho_p", Unit::Ratio, "its p-value, exact up to nine runs", |_, row| p(row.spearman)),
+    Of::new(
+        "within_r",
+        "within",
+        Unit::Ratio,
+        "Pearson's coefficient inside of configurations; empty with one configuration",
+        |_, row| r(row.within),
+    )
+    .when(|_, rows| rows.iter().any(|row| row.within.is_some())),
+    Of::record("within_low", Unit::Ratio, "lower end of its interval at 95 %", |_, row| low(row.within)),
+    Of::record("within_high", Unit::Ratio, "upper end", |_, row| high(row.within)),
+    Of::record("within_rho", Unit::Ratio, "Spearman's coefficient inside of configurations", |_, row| {
+        r(row.spearman_within)
+    }),
+    Of::new("work_r", "work", Unit::Ratio, "Pearson's coefficient of what remains without waiting", |_, row| {
+        r(row.work)
+    }),
+    Of::record("work_low", Unit::Ratio, "lower end of its interval at 95 %", |_, row| low(row.work)),
+    Of::record("work_high", Unit::Ratio, "upper end", |_, row| high(row.work)),
+    Of::record("work_rho", Unit::Ratio, "Spearman's coefficient of it", |_, row| r(row.spearman_work)),
+    Of::record(
+        "waiting",
+        Unit::Text,
+        "how waiting is known: `bound` of barriers and all-to-all exchanges, `estimate` of other calls that all members make equally often, `timeline`: it would need one",
+        |_, row| Value::text(row.waiting.name()),
+    ),
+    Of::new(
+        "trimmed_r",
+        "no outliers",
+        Unit::Ratio,
+        "Pearson's coefficient without the runs that are outliers; empty without any",
+        |_, row| r(row.trimmed),
+    )
+    .when(|_, rows| rows.iter().any(|row| row.trimmed.is_some())),
+    Of::record("trimmed_low", Unit::Ratio, "lower end of its interval at 95 %", |_, row| low(row.trimmed)),
+    Of::record("trimmed_high", Unit::Ratio, "upper end", |_, row| high(row.trimmed)),
+    Of::new(
+        "verdict",
+        "verdict",
+        Unit::Text,
+        "`correlates`, `correlates, but is waiting`, `correlates, may be waiting` (a timeline would tell), `correlates between configurations only`, or `not significant` (all rows together at 2 %, by Holm's rule); empty with fewer than five runs",
+        |_, row| Value::maybe(row.verdict.map(|verdict| verdict.name())),
+    )
+    .whole(),
+];
+
+type OfConfigurations = Column<Configuration, ()>;
+
+fn seconds(seconds: Option<f64>) -> Value<'static> {
+    Value::some(seconds, |seconds| Value::Time((seconds * 1e9).round() as i64))
+}
+
+const CONFIGURATIONS: &[OfConfigurations] = &[
+    OfConfigurations::new(
+        "configuration",
+        "configuration",
+        Unit::Text,
+        "what it does not have in common with the others",
+        |_, row| Value::text(&row.title),
+    ),
+    OfConfigurations::new("runs", "runs", Unit::Count, "how many", |_, row| Value::Number(row.runs as i64)),
+    OfConfigurations::new("median_s", "median", Unit::Seconds, "of the run time", |_, row| {
+        seconds(row.median.map(|median| median.median))
+    }),
+    OfConfigurations::new(
+        "median_low_s",
+        "from",
+        Unit::Seconds,
+        "lower end of its interval at 95 %; empty with fewer than six runs",
+        |_, row| seconds(row.median.and_then(|median| median.interval).map(|interval| interval.low)),
+    ),
+    OfConfigurations::new("median_high_s", "to", Unit::Seconds, "upper end", |_, row| {
+        seconds(row.median.and_then(|median| median.interval).map(|interval| interval.high))
+    }),
+    OfConfigurations::record("quarter_s", Unit::Seconds, "a quarter of the runs take less", |_, row| {
+        seconds(row.quarter_s)
+    }),
+    OfConfigurations::record("three_quarters_s", Unit::Seconds, "three quarters take less", |_, row| {
+        seconds(row.three_quarters_s)
+    }),
+];
+
+type OfRuns = Column<Point, ()>;
+
+const RUNS: &[OfRuns] = &[
+    OfRuns::record("run", Unit::Text, "path of the profile", |_, row| Value::text(&row.path)),
+    OfRuns::record("configuration", Unit::Count, "number of its configuration, from 0", |_, row| {
+        Value::Number(row.configuration as i64)
+    }),
+    OfRuns::record("run_time_s", Unit::Seconds, "of the rank that ran longest", |_, row| Value::Time(row.run_time_ns)),
+    OfRuns::record(
+        "outlier",
+        Unit::YesNo,
+        "whether it lies more than 1.5 times the middle half outside of it (Tukey), in its configuration",
+        |_, row| Value::Flag(row.is_outlier),
+    ),
+];
+
+/// `2 × Comm_split of W0.0, 16 ranks`.
+fn family(row: &Row) -> String {
+    let creator = row.creator.strip_prefix("MPI_").unwrap_or(&row.creator);
+    let parent = row.parent.as_ref().map(|parent| format!(" of {parent}")).unwrap_or_default();
+    let size = row.size.map(|size| format!(", {}", units::count(size, "rank"))).unwrap_or_default();
+    format!("{} × {creator}{parent}{size}", row.members)
+}
+
+fn interval(found: Option<Correlation>) -> String {
+    let interval = found.and_then(|found| found.interval);
+    interval.map(|interval| format!("{:.2}…{:.2}", interval.low, interval.high)).unwrap_or_default()
+}
+
+const LEGEND: &str = "time: of the rank that spends most. r: Pearson, with the run time. work: r of what remains without waiting, that is, of the rank that spends least.";
+
+/// What is shown of many runs; `by` are the keys of the metadata that make a configuration.
+pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<Document, Error> {
+    let context = Context::of(question)?;
+    let runs = super::diff::read(runs)?;
+    if let Some(key) = by.iter().find(|key| runs.iter().all(|run| !run.meta.contains_key(*key))) {
+        let known: Vec<&str> = runs.iter().flat_map(|run| run.meta.keys()).map(String::as_str).collect();
+        let known: std::collections::BTreeSet<&str> = known.into_iter().collect();
+        let known = known.into_iter().collect::<Vec<_>>().join(", ");
+        return Err(Error::Argument(format!("no run has the key '{key}': there are {known}")));
+    }
+    let found = Correlations::of(&runs, by);
+    let mut document = context.document(VIEW.entries, found.rows.is_empty(), VIEW.empty);
+    document.head.subject = Subject::Profiles;
+    document.head.lines.push(Line { name: "runs", text: told(&found), paint: None });
+    let mut rows = found.rows;
+    document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
+    let mut table = column::table("correlations", COLUMNS, &Rc::new(()), rows);
+    table.legend.push(LEGEND.to_owned());
+    let outliers: Vec<&str> = found.runs.iter().filter(|run| run.is_outlier).map(|run| run.path.as_str()).collect();
+    if !outliers.is_empty() {
+        table.after.push(format!("outliers in run time: {}", outliers.join(", ")));
+    }
+    if found.runs.len() < LEAST_RUNS {
+        table.legend.push(format!("No verdicts: they need {LEAST_RUNS} runs or more."));
+    }
+    document.tables.push(table);
+    let several = found.configurations.len() > 1;
+    let configurations = column::table("configurations", CONFIGURATIONS, &Rc::new(()), found.configurations);
+    let audience = if several { Audience::BESIDE } else { Audience::JSON };
+    document.tables.push(Table { audience, is_above: true, ..configurations });
+    let runs = column::table("runs", RUNS, &Rc::new(()), found.runs);
+    document.tables.push(Table { audience: Audience::JSON, ..runs });
+    Ok(document)
+}
+
+fn told(found: &Correlations) -> String {
+    let runs = units::count(found.runs.len() as u64, "run");
+    let configurations = units::count(found.configurations.len() as u64, "configuration");
+    let outliers = found.runs.iter().filter(|run| run.is_outlier).count();
+    format!("{runs} of {configurations}, {}", units::count(outliers as u64, "outlier"))
+}
