@@ -2,15 +2,14 @@
 //! signals back would cost two system calls each time.
 
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use crate::{errno, signals};
+use crate::{errno, signals, stack};
 
-const FREE: u8 = 0;
-const TAKEN: u8 = 1;
-/// It was held for so long that nobody waits any more. Who holds it may still make it free.
-const GIVEN_UP: u8 = 2;
+const FREE: usize = 0;
+/// It was held for so long that nobody waits any more. Who holds it may still make it free. No thread's word.
+const GIVEN_UP: usize = 1;
 
 /// It is held for a few instructions. Who holds it longer was suspended by the system, or has left.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -20,8 +19,9 @@ const SHORT_PAUSE: Duration = Duration::from_micros(20);
 const SHORT_PAUSES: u32 = 200;
 const LONG_PAUSE: Duration = Duration::from_millis(1);
 
+/// Free, given up, or the word of the thread that holds it.
 #[derive(Default)]
-pub struct Bounded(AtomicU8);
+pub struct Bounded(AtomicUsize);
 
 /// It is held as long as this is there.
 #[must_use]
@@ -29,10 +29,10 @@ pub struct Taken<'a>(&'a Bounded);
 
 impl Bounded {
     pub const fn new() -> Bounded {
-        Bounded(AtomicU8::new(FREE))
+        Bounded(AtomicUsize::new(FREE))
     }
 
-    /// None where another thread does not come back from there.
+    /// None where another thread does not come back from there, or this one has it: it was interrupted by a handler of a signal.
     #[inline(always)]
     pub fn take(&self) -> Option<Taken<'_>> {
         match self.try_take() {
@@ -44,7 +44,7 @@ impl Bounded {
     /// None where it is not free.
     #[inline(always)]
     pub fn try_take(&self) -> Option<Taken<'_>> {
-        let taken = self.0.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed);
+        let taken = self.0.compare_exchange(FREE, this_thread(), Ordering::Acquire, Ordering::Relaxed);
         taken.is_ok().then(|| Taken(self))
     }
 
@@ -52,18 +52,19 @@ impl Bounded {
     #[inline(never)]
     fn wait(&self) -> Option<Taken<'_>> {
         let mut waiting = Waiting::new();
-        while self.0.load(Ordering::Relaxed) != GIVEN_UP {
-            if let Some(taken) = self.try_take() {
-                return Some(taken);
+        loop {
+            let holder = match self.0.compare_exchange(FREE, this_thread(), Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(Taken(self)),
+                Err(holder) => holder,
+            };
+            if holder == GIVEN_UP || holder == this_thread() {
+                return None;
             }
             if !waiting.go_on() {
-                let given_up = self.0.compare_exchange(TAKEN, GIVEN_UP, Ordering::Relaxed, Ordering::Relaxed);
-                if given_up.is_ok() {
-                    break;
-                }
+                _ = self.0.compare_exchange(holder, GIVEN_UP, Ordering::Relaxed, Ordering::Relaxed);
+                return None;
             }
         }
-        self.try_take()
     }
 }
 
@@ -119,4 +120,10 @@ impl Default for Waiting {
 #[cold]
 pub fn pause(duration: Duration) {
     errno::kept(|| signals::not_cancelled(|| signals::rest(duration)));
+}
+
+/// No other living thread has the same word.
+#[inline(always)]
+fn this_thread() -> usize {
+    if stack::HAS_THREAD_POINTER { stack::thread_pointer() } else { errno::place() as usize }
 }
