@@ -70,7 +70,7 @@ fn a_communicator_is_used_while_it_is_freed() {
 #[cfg(target_arch = "x86_64")]
 fn what_is_called_within_a_call_is_known_where_the_clock_ticks_slowly() {
     for mpi in Mpi::ALL {
-        // On the short path the time-stamp counter is relied upon, which tells no time twice.
+        // The time-stamp counter tells no time twice.
         let launch = Launch::new(mpi, "freeing").ranks(2).variable("COMMSEE_DATATYPES", "1");
         // The signal is the clock's.
         let launch = launch.variable("UCX_ERROR_SIGNALS", "").variable("OMPI_MCA_opal_signal", "6");

@@ -84,7 +84,7 @@ fn a_signal_is_not_handled_in_the_midst_of_ours() {
                 "finalizes" => assert_eq!(reductions, 0, "{what}"),
                 _ => assert!(reductions <= 1000 && reductions + lost >= 1000, "{what}"),
             }
-            assert!(how == "threads" || calls("MPI_Comm_set_name") > 0, "{what}");
+            assert!(how == "threads" || calls("MPI_Comm_set_name") + lost > 0, "{what}");
         }
     }
 }

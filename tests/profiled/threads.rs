@@ -105,7 +105,7 @@ fn handlers_of_signals_may_end_mpi() {
     }
 }
 
-/// At each instruction of the short path: the standard does not allow it, but programs do it, and end well without commsee. What is not counted then
+/// At each instruction of a call: the standard does not allow it, but programs do it, and end well without commsee. What is not counted then
 /// is said.
 #[test]
 fn handlers_of_signals_may_call_mpi() {

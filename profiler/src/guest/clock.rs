@@ -20,8 +20,10 @@ pub fn choose() -> u32 {
     return vocabulary::shard::CLOCK_VIRTUAL_COUNTER;
     #[cfg(not(target_arch = "aarch64"))]
     {
-        // SAFETY: recording has not started.
-        unsafe { SYSTEM.raise() };
+        if !SYSTEM.is_raised() {
+            // SAFETY: recording has not started.
+            unsafe { SYSTEM.raise() };
+        }
         vocabulary::shard::CLOCK_MONOTONIC
     }
 }

@@ -104,8 +104,9 @@ pub fn stop() {
 /// `MPI_Pcontrol`.
 pub fn pause(paused: bool) {
     let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
-    let _ = STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
-    settle();
+    if STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        settle();
+    }
 }
 
 #[inline(always)]

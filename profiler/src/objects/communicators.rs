@@ -202,32 +202,21 @@ pub unsafe fn duplicate(parent: Record, sequence: u32, letter: u8, birthplace: u
     // SAFETY: records are never freed.
     let parent = unsafe { &*parent };
     let identity = identity::child(parent.identity, sequence, letter, parent.root);
-    let words = words_of_duplicate(parent, letter, birthplace);
-    with_registry(|registry| registry.keep_counted(|| duplicate_of(parent, identity, words, 0)))?
-}
-
-/// The words of a duplicate that are the same for all that a place of the program makes of one parent: `remote`, and its letter, flags and
-/// `site_low` in one.
-pub fn words_of_duplicate(parent: &Communicator, letter: u8, birthplace: u32) -> (u32, u32) {
     let (remote, site_low) = parent.words_with_site(birthplace);
     let flags = parent.flags & !(FREED | REMEMBERED);
-    (remote, u32::from(site_low) << 16 | u32::from(flags) << 8 | u32::from(letter))
-}
-
-#[inline(always)]
-fn duplicate_of(parent: &Communicator, identity: Identity, (remote, words): (u32, u32), handle: Word) -> Communicator {
-    Communicator {
+    let duplicate = || Communicator {
         identity,
         parent: parent.number,
-        letter: words as u8,
-        flags: (words >> 8) as u8,
-        site_low: (words >> 16) as u16,
+        letter,
+        flags,
+        site_low,
         children: 0,
         collectives: 0,
-        handle: handle as u64,
+        handle: 0,
         remote,
         ..*parent
-    }
+    };
+    with_registry(|registry| registry.keep_counted(duplicate))?
 }
 
 /// A communicator whose identity follows from what all its members know.

@@ -44,7 +44,7 @@ struct InLibrary<'a>(&'a Thread);
 impl Drop for InLibrary<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        caught(|| left(self.0));
+        caught(|| left(self.0, clock::now()));
     }
 }
 
@@ -68,7 +68,8 @@ fn returned(thread: &Thread, end_ticks: u64) -> u64 {
     let level = thread.in_flight.own();
     level.set_end(end_ticks);
     let ticks = end_ticks.wrapping_sub(level.noted().begin_ticks);
-    if thread.in_flight.is_outermost() { ticks } else { returned_otherwise(thread, end_ticks, ticks) }
+    let is_plain = thread.in_flight.is_outermost() && !trace::is_on();
+    if is_plain { ticks } else { returned_otherwise(thread, end_ticks, ticks) }
 }
 
 /// It is on the timeline, or was made within another call, or others within it.
@@ -84,12 +85,12 @@ fn returned_otherwise(thread: &Thread, end_ticks: u64, ticks: u64) -> u64 {
     ticks.saturating_sub(thread.in_flight.take_nested())
 }
 
-/// The program has left the innermost call. Nobody knows when, if it did so by a jump.
+/// The program has left the innermost call, which took until then as far as is known.
 #[cold]
 #[inline(never)]
-pub fn left(thread: &Thread) {
+pub fn left(thread: &Thread, end_ticks: u64) {
     thread.in_flight.come_back();
-    let ticks = returned(thread, clock::now());
+    let ticks = returned(thread, end_ticks);
     let noted = thread.in_flight.own().noted();
     tally::left(thread, number_of(noted), (noted.word >> 16) as u16, ticks);
 }

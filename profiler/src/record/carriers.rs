@@ -127,10 +127,11 @@ pub fn find(thread: &Thread, operation: u16, key: Word) -> Option<&Shortcut> {
 /// The shortcut of a successful call. What it says of the record holds; counters are looked up when they are asked for.
 #[inline(never)]
 pub fn shortcut<C: Carrier>(thread: &Thread, operation: u16, key: Word) -> &Shortcut {
-    // Where more is wanted of calls than to be counted, [`find`] finds nothing.
-    let now = generation() | if state::only_counts() { 0 } else { shortcuts::NOT_QUICK };
+    let now = generation();
     // What the generation ended for is seen with it, also on processors that read in another order.
     fence(Ordering::Acquire);
+    // Where more is wanted of calls than to be counted, [`find`] finds nothing.
+    let now = now | if state::only_counts() { 0 } else { shortcuts::NOT_QUICK };
     if let Some(found) = thread.shortcuts.find(key, operation, now) {
         return found;
     }

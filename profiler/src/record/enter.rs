@@ -17,8 +17,8 @@ pub struct Inside(&'static Thread);
 
 impl Inside {
     #[inline(always)]
-    pub fn begin(thread: &'static Thread, caller: Caller) -> Inside {
-        thread.in_flight.begin(caller, stack::pointer());
+    fn begin(thread: &'static Thread, caller: Caller, stack: usize) -> Inside {
+        thread.in_flight.begin(caller, stack);
         Inside(thread)
     }
 
@@ -38,25 +38,26 @@ impl Drop for Inside {
 /// A call that begins while it may be recorded. `caller`: where it was made. None where it is only passed on.
 #[inline(always)]
 pub fn enter(operation: u16, caller: Caller) -> Option<Inside> {
+    let stack = stack::pointer();
     // SAFETY: null, or this thread, which is never freed.
     match unsafe { thread::pointer().as_ref() } {
         Some(thread) if thread.in_flight.is_outside() => {
-            thread.in_flight.begin_outermost(caller, stack::pointer());
+            thread.in_flight.begin_outermost(caller, stack);
             Some(Inside(thread))
         }
-        thread => enter_otherwise(thread, operation, caller),
+        thread => enter_otherwise(thread, operation, caller, stack),
     }
 }
 
 /// The thread has not been seen before, or is in a call: then the MPI library may make this one, or the program in a callback.
 #[cold]
 #[inline(never)]
-fn enter_otherwise(thread: Option<&'static Thread>, operation: u16, caller: Caller) -> Option<Inside> {
-    let Some(thread) = thread else { return Some(Inside::begin(thread::of_run()?, caller)) };
+fn enter_otherwise(thread: Option<&'static Thread>, operation: u16, caller: Caller, stack: usize) -> Option<Inside> {
+    let Some(thread) = thread else { return Some(Inside::begin(thread::of_run()?, caller, stack)) };
     if !thread.in_flight.is_ours() {
-        end_left(thread);
+        end_left(thread, stack);
         if thread.in_flight.depth() == 0 {
-            return Some(Inside::begin(thread, caller));
+            return Some(Inside::begin(thread, caller, stack));
         }
     }
     // The library's Fortran layer does the Fortran call that is recorded already. What callbacks call from here on is the program's own.
@@ -71,25 +72,29 @@ fn enter_otherwise(thread: Option<&'static Thread>, operation: u16, caller: Call
         memory::give_up_call();
         return None;
     }
-    Some(Inside::begin(thread, caller))
+    Some(Inside::begin(thread, caller, stack))
 }
 
-/// The program has jumped out of the calls whose wrappers had a stack that was no longer than this one (`longjmp`). As far as that shows, they count as
-/// calls that failed.
-fn end_left(thread: &Thread) {
-    while thread.in_flight.depth() > 0 && thread.in_flight.own().noted().stack <= stack::pointer() as u64 {
-        thread.fortran.set(NO_OPERATION);
-        caught(|| call::left(thread));
-        thread.in_flight.end();
+/// The program has jumped out of the calls whose wrappers had a stack that was no longer than this one (`longjmp`).
+fn end_left(thread: &Thread, stack: usize) {
+    let is_left = || thread.in_flight.own().noted().stack <= stack as u64;
+    while thread.in_flight.depth() > 0 && stack != 0 && is_left() {
+        end_innermost(thread);
     }
 }
 
 /// The thread ends, or MPI does, and so do all calls that it has not returned from.
 pub fn end_all(thread: &Thread) {
     while thread.in_flight.depth() > 0 && !thread.in_flight.is_ours() {
-        caught(|| call::left(thread));
-        thread.in_flight.end();
+        end_innermost(thread);
     }
+}
+
+/// A call that was left counts as one that failed. Nobody knows when, so it has no time.
+fn end_innermost(thread: &Thread) {
+    thread.fortran.set(NO_OPERATION);
+    caught(|| call::left(thread, thread.in_flight.own().noted().begin_ticks));
+    thread.in_flight.end();
 }
 
 /// The thread stays in a call whose return nobody will see any more.
@@ -103,7 +108,7 @@ pub fn stay(inside: Inside, record: Record, operation: u16, begin_ticks: u64) ->
 /// Counts a call that carries nothing, and was not noted while it was under way, made from there.
 pub fn apart(thread: &'static Thread, record: Record, done: Done, caller: Caller) {
     if thread.in_flight.has_level() && !thread.in_flight.is_ours() {
-        let inside = Inside::begin(thread, caller);
+        let inside = Inside::begin(thread, caller, stack::pointer());
         tally::plain(inside.thread(), record, done);
     }
 }

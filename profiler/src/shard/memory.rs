@@ -29,13 +29,13 @@ pub fn miss_call() {
     }
 }
 
-/// A call cannot come to what it needs: a handler of a signal has interrupted who is at it, or has left it by a jump.
+/// A call is made in the midst of commsee's own code or too deep in others, or cannot come to what it needs, which another thread does not leave.
 #[cold]
 #[inline(never)]
 pub fn give_up_call() {
     miss_call();
     warn_once!(
-        "a handler of a signal has come, or has left by a jump, in the midst of a count: some calls are not counted"
+        "MPI was called in the midst of a count, or too deep in other calls (handlers of signals and jumps do that): some calls are not counted"
     );
 }
 

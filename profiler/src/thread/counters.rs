@@ -1,7 +1,7 @@
 //! What one thread counted: an index over its cells and edges in the shard.
 
 use std::cell::{Cell, UnsafeCell};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use commsee_runtime::table;
@@ -176,7 +176,7 @@ impl Counters {
         let completions = self.completions()?;
         let home = Lately::home(calls, started, peer);
         for place in [home, home ^ 1] {
-            let lately = completions.lately[place].get();
+            let lately = completions.lately(place).get();
             if lately.started == started && lately.calls == calls && lately.peer == peer && !lately.entry.is_null() {
                 return Some(lately.entry);
             }
@@ -187,23 +187,19 @@ impl Counters {
     /// It was looked up now.
     pub fn keep_completed(&self, calls: u64, started: *const image::Cell, peer: u64, entry: *mut Completed) {
         // Counters without a place of their own are another call's next time.
-        if let Some(Completions { lately, .. }) = self.completions()
+        if let Some(completions) = self.completions()
             && self.cells.is_kept(started.cast_mut())
         {
             let home = Lately::home(calls, started, peer);
-            for (place, lately_there) in
-                [(home ^ 1, lately[home].get()), (home, Lately { calls, started, peer, entry })]
-            {
-                lately[place].set(lately_there);
-            }
+            completions.lately(home ^ 1).set(completions.lately(home).get());
+            completions.lately(home).set(Lately { calls, started, peer, entry });
         }
     }
 
     /// The first of what such calls have completed.
     pub fn new_completed(&self, entry: Completed) -> *mut Completed {
         if self.completed.get().is_null() {
-            let lately = [const { Cell::new(Lately::none()) }; LATELY];
-            match Index::new().map(|index| Completions { index, lately }).and_then(memory::keep) {
+            match Completions::new().and_then(memory::keep) {
                 Some(new) => self.completed.set(new),
                 None => memory::lose_call(),
             }
@@ -245,7 +241,22 @@ impl Counters {
 /// What calls have completed, and what was looked up of it lately: requests of several communicators, sizes or peers take turns.
 struct Completions {
     index: Index<Completed>,
-    lately: [Cell<Lately>; LATELY],
+    /// `LATELY` of them: not on the stack of the thread, which may be small.
+    lately: NonNull<Cell<Lately>>,
+}
+
+impl Completions {
+    /// None where there is no memory for it.
+    fn new() -> Option<Completions> {
+        // All zeros are one that was not looked up.
+        Some(Completions { index: Index::new()?, lately: NonNull::new(memory::zeroed(LATELY))? })
+    }
+
+    #[inline(always)]
+    fn lately(&self, place: usize) -> &Cell<Lately> {
+        // SAFETY: there are so many, which are never freed.
+        unsafe { &*self.lately.as_ptr().add(place % LATELY) }
+    }
 }
 
 /// What was looked up.
@@ -260,10 +271,6 @@ struct Lately {
 const LATELY: usize = 256;
 
 impl Lately {
-    const fn none() -> Lately {
-        Lately { calls: 0, started: ptr::null(), peer: 0, entry: ptr::null_mut() }
-    }
-
     /// One of two places side by side.
     #[inline(always)]
     fn home(calls: u64, started: *const image::Cell, peer: u64) -> usize {

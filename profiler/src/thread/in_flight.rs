@@ -1,7 +1,6 @@
 //! The calls that a thread is in, one in the other: in the shard, so that whoever comes after a crash finds them.
 //!
-//! One number tells where the thread is: 0 in the program, n in the MPI library, in its n-th call; with [`OURS`] in commsee's own code around that call. Two
-//! more flags make one comparison enough for most calls.
+//! One number tells where the thread is: 0 in the program, n in the MPI library, in its n-th call; with [`OURS`] in commsee's own code around that call.
 //!
 //! ```text
 //!            a wrapper begins          the library is called        it has returned             the wrapper returns
@@ -23,9 +22,7 @@ use crate::shard::{self, memory};
 const OURS: u8 = 0x80;
 /// Calls were made within the innermost one.
 const HAS_NESTED: u8 = 0x40;
-/// There is a timeline: each call takes the way of what is seldom wanted.
-const TRACED: u8 = 0x20;
-const FLAGS: u8 = OURS | HAS_NESTED | TRACED;
+const FLAGS: u8 = OURS | HAS_NESTED;
 
 /// The calls that a thread is in, the outermost first.
 pub struct InFlight {
@@ -42,7 +39,7 @@ impl InFlight {
         Some(InFlight { at: Cell::new(0), first, own: Cell::new(first) })
     }
 
-    /// Whether it is in the program, and nothing more is wanted of its calls than to be counted.
+    /// Whether it is in the program.
     #[inline(always)]
     pub fn is_outside(&self) -> bool {
         self.at.get() == 0
@@ -53,8 +50,7 @@ impl InFlight {
         self.at.get() & OURS != 0
     }
 
-    /// Whether it is in commsee's own code around a call that the program has made, neither within another one nor around one, and nothing more
-    /// is wanted.
+    /// Whether it is in commsee's own code around a call that the program has made, neither within another one nor around one.
     #[inline(always)]
     pub fn is_outermost(&self) -> bool {
         self.at.get() == OURS + 1
@@ -99,10 +95,14 @@ impl InFlight {
     #[cold]
     #[inline(never)]
     fn return_to_outer(&self) {
-        let depth = self.depth();
-        self.own.set(self.level(depth.saturating_sub(1)).0);
-        let flags = if depth == 0 { self.at.get() & TRACED } else { self.at.get() | HAS_NESTED };
-        self.at.set(flags);
+        let (depth, flags) = (self.depth(), self.at.get());
+        // A call has returned that had seemed to be left: threads of the program's own take turns on this one.
+        if depth == 0 || depth > IN_FLIGHT_LEVELS {
+            self.own.set(self.first);
+            return self.at.set(0);
+        }
+        self.own.set(self.level(depth - 1).0);
+        self.at.set(flags | HAS_NESTED);
     }
 
     /// The time of calls that were made within the innermost one.
@@ -172,13 +172,13 @@ impl InFlight {
     }
 
     /// A thread begins to be seen, or ends (0).
-    pub fn set(&self, now_ticks: u64, is_traced: bool) {
+    pub fn set(&self, now_ticks: u64) {
         for level in 0..IN_FLIGHT_LEVELS {
             let place = self.level(level);
             place.set_begin(0);
             place.set_end(if level == 0 { now_ticks } else { 0 });
         }
-        self.at.set(if is_traced { TRACED } else { 0 });
+        self.at.set(0);
         self.own.set(self.first);
     }
 }

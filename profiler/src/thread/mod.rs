@@ -144,7 +144,7 @@ fn first() -> Option<&'static Thread> {
     };
     tls::set(ptr::from_ref(thread).cast_mut());
     leave_at_exit(thread);
-    thread.in_flight.set(clock::now(), tracer::is_wanted());
+    thread.in_flight.set(clock::now());
     Some(thread)
 }
 
@@ -197,7 +197,7 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     // SAFETY: set before recording starts, and so before any thread is seen.
     (unsafe { AT_END.get() })(thread);
     thread.hooks.leave();
-    thread.in_flight.set(0, false);
+    thread.in_flight.set(0);
     IDLE.with(|idle| thread.apart.next_idle.set(std::mem::replace(&mut idle.latest, thread)));
 }
 
@@ -205,7 +205,7 @@ impl Thread {
     /// One more, kept for good. None where there is no memory for it. It is made where it lies: the stack of the thread that calls may be small.
     #[inline(never)]
     fn new(number: usize) -> Option<&'static Thread> {
-        let (counters, in_flight) = (Counters::new()?, InFlight::new(number)?);
+        let (counters, in_flight, shortcuts) = (Counters::new()?, InFlight::new(number)?, Shortcuts::new()?);
         let place = memory::array::<Thread>(1)?;
         // SAFETY: room for one, which nobody else knows of, and nobody frees.
         unsafe {
@@ -213,7 +213,7 @@ impl Thread {
                 counters,
                 communicators: communicators::Recent::none(),
                 in_flight,
-                shortcuts: Shortcuts::new()?,
+                shortcuts,
                 looks: Looks::none(),
                 fortran: Cell::new(NO_OPERATION),
                 hooks: HookState::empty(),

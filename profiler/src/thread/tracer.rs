@@ -4,11 +4,10 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use vocabulary::shard::{BLOCK_HEADER_BYTES, BlockHeader, EVENTS, Event, InFlightCall};
 
-use crate::guest::set_once::Flag;
 use crate::guest::{guard, signals};
 use crate::objects::communicators::LastLookUp;
 use crate::shard::{self, memory};
@@ -20,20 +19,19 @@ const CAPACITY: u32 = ((BLOCK_BYTES - BLOCK_HEADER_BYTES) / size_of::<Event>()) 
 static ALLOWED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// Whether there is a timeline.
-static WANTED: Flag = Flag::new();
+static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Before recording starts: events may take so many bytes, one block at least. 0: there is no timeline.
+/// Events may take so many bytes, one block at least. 0: there is no timeline.
 pub fn allow(bytes: u64) {
     if bytes > 0 {
         ALLOWED_BYTES.store(bytes.max(BLOCK_BYTES as u64), Ordering::Release);
-        // SAFETY: recording has not started.
-        unsafe { WANTED.raise() };
+        WANTED.store(true, Ordering::Release);
     }
 }
 
 #[inline(always)]
 pub fn is_wanted() -> bool {
-    WANTED.is_raised()
+    WANTED.load(Ordering::Relaxed)
 }
 
 pub struct Tracer {
