@@ -67,14 +67,14 @@ impl InFlight {
         self.depth() < IN_FLIGHT_LEVELS
     }
 
-    /// The same where the thread is in the program.
+    /// A wrapper begins in the program, which was called from there.
     #[inline(always)]
     pub fn begin_outermost(&self, caller: Caller, stack: usize) {
         self.at.set(OURS + 1);
         self.own().begin(caller, stack);
     }
 
-    /// A wrapper begins, which was called from there. There is a level for it.
+    /// The same anywhere. There is a level for it.
     #[inline(always)]
     pub fn begin(&self, caller: Caller, stack: usize) {
         let level = self.level(self.depth());
