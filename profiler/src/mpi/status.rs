@@ -105,8 +105,27 @@ pub unsafe fn bytes_read(status: Word) -> u64 {
 /// One status out of an array; 0 where there is none.
 #[inline(always)]
 pub fn at(statuses: Word, index: usize) -> Word {
-    let are_ignored = statuses == abi().status_ignore;
-    if are_ignored || statuses == 0 { 0 } else { statuses + index * abi().status.bytes }
+    Array::of(statuses).at(index)
+}
+
+/// An array of statuses. Where the program ignores them, or passed none, each is 0.
+#[derive(Clone, Copy)]
+pub struct Array {
+    first: Word,
+    bytes: usize,
+}
+
+impl Array {
+    #[inline(always)]
+    pub fn of(statuses: Word) -> Array {
+        let is_none = statuses == abi().status_ignore || statuses == 0;
+        if is_none { Array { first: 0, bytes: 0 } } else { Array { first: statuses, bytes: abi().status.bytes } }
+    }
+
+    #[inline(always)]
+    pub fn at(self, index: usize) -> Word {
+        self.first + index * self.bytes
+    }
 }
 
 /// Where a message came from, and its tag.

@@ -2,6 +2,7 @@
 //! completed several for those that received. Which of these was the last one the library does not tell, so that the call is charged
 //! to all of them if they were alike, and to none otherwise.
 
+use std::ptr;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 use vocabulary::shard::{BUCKET_FAILED, Cell, Completed, FREED, NO_OPERATION, OWN_SIZE, REMOTE_RANK};
@@ -31,24 +32,35 @@ pub struct One {
     pub bytes: u64,
 }
 
-/// A call that completes requests: the communicator that it is counted on, and the key of its counters, without a bucket.
+/// A call that completes requests, and the key of its counters, without a bucket.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
     pub thread: &'a Thread,
-    record: Record,
     key: u64,
+}
+
+/// The rank that a message came from, on the communicator of the call.
+#[derive(Clone, Copy)]
+pub struct Peer {
+    pub record: Record,
+    /// One above it, or [`NO_PEER`].
+    pub rank: u64,
+}
+
+impl Peer {
+    pub const NONE: Peer = Peer { record: ptr::null_mut(), rank: NO_PEER };
 }
 
 impl<'a> Call<'a> {
     #[inline(always)]
-    pub fn new(thread: &'a Thread, record: Record, key: u64) -> Call<'a> {
-        Call { thread, record, key }
+    pub fn new(thread: &'a Thread, key: u64) -> Call<'a> {
+        Call { thread, key }
     }
 
     /// It completed this request alone.
     #[inline(always)]
-    pub fn single(self, one: One, ticks: u64, peer: impl FnOnce() -> u64) {
-        let entry = self.entry(one.started, if one.kind.receives() { peer() } else { NO_PEER });
+    pub fn single(self, one: One, ticks: u64, peer: impl FnOnce() -> Peer) {
+        let entry = self.entry(one.started, if one.kind.receives() { peer() } else { Peer::NONE });
         count(entry, one.bytes);
         // SAFETY: one of this thread's.
         unsafe { (*entry).ticks = (*entry).ticks.wrapping_add(ticks) };
@@ -56,14 +68,14 @@ impl<'a> Call<'a> {
 
     /// The counters of requests that were started like this, and received from a peer.
     #[inline(always)]
-    fn entry(self, started: Started, peer: u64) -> *mut Completed {
-        let lately = self.thread.counters.completed_lately(self.key, started, peer);
+    fn entry(self, started: Started, peer: Peer) -> *mut Completed {
+        let lately = self.thread.counters.completed_lately(self.key, started, peer.rank);
         lately.unwrap_or_else(|| self.look_up(started, peer))
     }
 
     #[cold]
     #[inline(never)]
-    fn look_up(self, started: Started, peer: u64) -> *mut Completed {
+    fn look_up(self, started: Started, peer: Peer) -> *mut Completed {
         let (operation, bucket) = match started == UNKNOWN {
             true => (NO_OPERATION, 0),
             false => {
@@ -75,12 +87,12 @@ impl<'a> Call<'a> {
         };
         let counters = &self.thread.counters;
         let with = |peer: u64| Completed::started(operation, bucket, peer as u32);
-        if let Some(known) = counters.completed([self.key, with(peer)]) {
-            counters.keep_completed(self.key, started, peer, known);
+        if let Some(known) = counters.completed([self.key, with(peer.rank)]) {
+            counters.keep_completed(self.key, started, peer.rank, known);
             return known;
         }
-        match world_rank(self.record, peer) {
-            Some(world_rank) => counters.new_completed(Completed::new(self.key, with(peer), world_rank)),
+        match world_rank(peer) {
+            Some(world_rank) => counters.new_completed(Completed::new(self.key, with(peer.rank), world_rank)),
             None => counters
                 .completed([self.key, with(NO_PEER)])
                 .unwrap_or_else(|| counters.new_completed(Completed::new(self.key, with(NO_PEER), REMOTE_RANK))),
@@ -88,63 +100,71 @@ impl<'a> Call<'a> {
     }
 }
 
-/// What a call has completed that may complete several. Most often they are like those that the thread's latest such call had, whose counters are known.
+/// What a call has completed that may complete several. Most often they are like those that the thread's latest such call had, whose
+/// counters are known.
 pub struct Completions<'a> {
     call: Call<'a>,
-    alike: LatelyCompleted,
-    received: Seen,
-    others: Seen,
+    /// Those that received, and the others.
+    received: Waited,
+    others: Waited,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    None,
-    /// They were all started in the same way.
-    Alike,
-    Mixed,
-}
+/// The counters that a call may be charged to: those of all its requests, if these were alike.
+type Waited = *mut Completed;
 
-#[inline(always)]
-fn add_to(alike: &mut Alike, call: Call, one: One, seen: &mut Seen) {
-    if alike.started != one.started {
-        *alike = Alike { started: one.started, entry: call.entry(one.started, NO_PEER) };
-        *seen = if *seen == Seen::None { Seen::Alike } else { Seen::Mixed };
-    } else if *seen == Seen::None {
-        *seen = Seen::Alike;
-    }
-    count(alike.entry, one.bytes);
-}
+const NOTHING: Waited = ptr::null_mut();
+/// They were not alike.
+const MIXED: Waited = ptr::dangling_mut();
 
 impl<'a> Completions<'a> {
     #[inline(always)]
     pub fn of(call: Call<'a>) -> Completions<'a> {
-        let latest = call.thread.counters.latest_completed.get();
-        let alike = if latest.key == call.key { latest } else { LatelyCompleted::of(call.key) };
-        Completions { call, alike, received: Seen::None, others: Seen::None }
+        let latest = &call.thread.counters.latest_completed;
+        if latest.get().key != call.key {
+            latest.set(LatelyCompleted::of(call.key));
+        }
+        Completions { call, received: NOTHING, others: NOTHING }
     }
 
     #[inline(always)]
     pub fn add(&mut self, one: One) {
+        // SAFETY: this thread's, and nothing comes back here.
+        let latest = unsafe { &mut *self.call.thread.counters.latest_completed.as_ptr() };
         if one.kind.receives() {
-            add_to(&mut self.alike.received, self.call, one, &mut self.received);
+            self.received = add_to(self.call, &mut latest.received, self.received, one);
         } else {
-            add_to(&mut self.alike.others, self.call, one, &mut self.others);
+            self.others = add_to(self.call, &mut latest.others, self.others, one);
         }
     }
 
     /// The call took so many ticks: those that received were waited for, or else the others, if they were alike.
     #[inline(always)]
     pub fn end(self, ticks: u64) {
-        let (seen, waited_for) = match self.received {
-            Seen::None => (self.others, self.alike.others),
-            seen => (seen, self.alike.received),
-        };
-        if seen == Seen::Alike {
+        let waited = if self.received == NOTHING { self.others } else { self.received };
+        if waited != NOTHING && waited != MIXED {
             // SAFETY: one of this thread's.
-            unsafe { (*waited_for.entry).ticks = (*waited_for.entry).ticks.wrapping_add(ticks) };
+            unsafe { (*waited).ticks = (*waited).ticks.wrapping_add(ticks) };
         }
-        self.call.thread.counters.latest_completed.set(self.alike);
     }
+}
+
+/// Counts one with those like it, and tells what the call has waited for with it.
+#[inline(always)]
+fn add_to(call: Call, alike: &mut Alike, waited: Waited, one: One) -> Waited {
+    if alike.started != one.started {
+        *alike = Alike { started: one.started, entry: look_up_lately(call, one.started) };
+    }
+    count(alike.entry, one.bytes);
+    if waited == alike.entry {
+        return waited;
+    }
+    if waited.is_null() { alike.entry } else { MIXED }
+}
+
+/// The counters of one of several, whose peers are not asked for.
+#[inline(never)]
+fn look_up_lately(call: Call, started: Started) -> *mut Completed {
+    call.entry(started, Peer::NONE)
 }
 
 /// One more has completed.
@@ -163,7 +183,7 @@ fn count(entry: *mut Completed, bytes: u64) {
 pub struct Ones<'a> {
     /// None where it is not counted.
     call: Option<Call<'a>>,
-    first: Option<(One, u64)>,
+    first: Option<(One, Peer)>,
     all: Option<Completions<'a>>,
 }
 
@@ -174,11 +194,11 @@ impl<'a> Ones<'a> {
     }
 
     #[inline(always)]
-    pub fn add(&mut self, one: One, peer: impl FnOnce() -> u64) {
+    pub fn add(&mut self, one: One, peer: impl FnOnce() -> Peer) {
         let Some(call) = self.call else { return };
         match (&mut self.all, self.first) {
             (Some(all), _) => all.add(one),
-            (None, None) => self.first = Some((one, if one.kind.receives() { peer() } else { NO_PEER })),
+            (None, None) => self.first = Some((one, if one.kind.receives() { peer() } else { Peer::NONE })),
             (None, Some((first, _))) => {
                 let mut all = Completions::of(call);
                 all.add(first);
@@ -199,8 +219,8 @@ impl<'a> Ones<'a> {
 }
 
 /// Asked for the first message from each rank.
-fn world_rank(record: Record, peer: u64) -> Option<u32> {
-    let rank = i32::try_from(peer.checked_sub(1)?).ok()?;
+fn world_rank(Peer { record, rank }: Peer) -> Option<u32> {
+    let rank = i32::try_from(rank.checked_sub(1)?).ok()?;
     // SAFETY: records are never freed.
     let communicator = unsafe { *record };
     // Another thread may free it at any time, while its last messages arrive.
@@ -217,10 +237,10 @@ fn world_rank(record: Record, peer: u64) -> Option<u32> {
     Some(unsafe { communicators::world_rank_of(record, communicator.handle as Word, rank) }.unwrap_or(REMOTE_RANK))
 }
 
-/// From whom a message of a completed receive came, as [`Completed::started`] takes it. The status of one without bytes may be of
+/// From whom a message of a completed receive came, as [`Completed::started`] takes the rank. The status of one without bytes may be of
 /// `MPI_PROC_NULL` or of a cancelled one, of which libraries leave anything in it.
 #[inline(always)]
-pub unsafe fn peer(status: Word) -> u64 {
+pub unsafe fn peer_rank(status: Word) -> u64 {
     if status == 0 || status == abi().status_ignore {
         return NO_PEER;
     }

@@ -205,17 +205,20 @@ fn receive(pending: *mut Cell, cell: *mut Cell, ticks: u64, bytes: u64) {
 /// What a completed receive brought. Returns the counters that tell its operation and size.
 #[inline(always)]
 pub fn arrived(thread: &Thread, request: &Request, bytes: u64) -> Started {
-    if request.kind == Kind::Receive && state::only_counts() {
-        // SAFETY: shortcuts are never freed.
-        let shortcut = unsafe { &*request.shortcut };
-        if shortcut.receives_in(request.cells)
-            && let Some(cell) = shortcut.cell(bytes)
-        {
-            receive(shortcut.pending.get(), cell, request.ticks, bytes);
-            return cell;
-        }
+    arrived_quickly(thread, request, bytes).unwrap_or_else(|| arrived_otherwise(thread, request, bytes))
+}
+
+/// The same, if the shortcut of the call that started the receive knows all, and calls are only counted.
+#[inline(always)]
+pub fn arrived_quickly(thread: &Thread, request: &Request, bytes: u64) -> Option<Started> {
+    if request.kind != Kind::Receive || request.thread != thread.number || !state::only_counts() {
+        return None;
     }
-    arrived_otherwise(thread, request, bytes)
+    // SAFETY: shortcuts are never freed.
+    let shortcut = unsafe { &*request.shortcut };
+    let cell = shortcut.cell(bytes).filter(|_| shortcut.receives_in(request.cells))?;
+    receive(shortcut.pending.get(), cell, request.ticks, bytes);
+    Some(cell)
 }
 
 #[inline(never)]

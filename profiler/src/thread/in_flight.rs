@@ -161,8 +161,8 @@ impl InFlight {
     /// The call of the library that the thread is in, the innermost if a callback made another one.
     #[inline(always)]
     pub fn innermost(&self) -> Option<&InFlightCall> {
-        let levels = (0..IN_FLIGHT_LEVELS).map(|level| self.level(level)).take_while(|level| level.is_inside());
-        levels.last().map(|level| level.noted())
+        let mut levels = (0..self.depth()).rev().map(|level| self.level(level));
+        levels.find(Level::is_inside).map(|level| level.noted())
     }
 
     /// Whether the thread is still in the call with this begin.

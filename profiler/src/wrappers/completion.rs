@@ -8,7 +8,7 @@ use vocabulary::calls::op;
 use super::array::are_null;
 use super::finish::{Any, Few};
 use super::forward::timed;
-use super::look::{Several, Single, Use, count};
+use super::look::{Call, Several, Single, Use, count, take_all};
 use super::rest;
 use crate::guest::guard::recorded;
 use crate::mpi::abi::{Abi, Word, abi};
@@ -103,8 +103,8 @@ pub unsafe fn MPI_Waitall(
     }
 }
 
-/// A call that is given other requests than null. Apart, as above.
-#[inline(never)]
+/// A call that is given other requests than null.
+#[inline(always)]
 unsafe fn wait_for_all(
     length: c_int,
     array: Word,
@@ -114,16 +114,15 @@ unsafe fn wait_for_all(
 ) -> c_int {
     // SAFETY: the program passes arrays of so many requests and statuses.
     unsafe {
-        let mut several = Several::of(thread, array);
-        several.look(thread, op::MPI_Waitall, length, Use::All);
+        let several = Several::look(Call { thread, operation: op::MPI_Waitall }, array, length, Use::All);
         let statuses = several.statuses(statuses);
         let done = timed!(thread, several.record, MPI_Waitall, {
             let code = forward(length, array, statuses);
-            rest::told(code, &several, array, statuses)
+            rest::told(code, several.look, statuses)
         });
         recorded(|| {
             let call = count(thread, several.record, done);
-            several.finish_all(thread, done, call, array, statuses, true);
+            several.finish_all(thread, done, call, statuses, true);
         });
         done.code
     }
@@ -143,15 +142,14 @@ macro_rules! repeated {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
-                    let mut $several = Several::of(thread, array);
-                $several.look(thread, op::$name, length, Use::Poll);
+                let $several = Several::look(Call { thread, operation: op::$name }, array, length, Use::Poll);
                 let $statuses = $several.statuses($statuses);
                 let $done =
                     timed!(thread, $several.record, $name, forward(length, array, $($argument,)* $statuses));
                 recorded(|| {
                     let call = count(thread, $several.record, $done);
                     if $done.code != 0 || $has_completed {
-                        let $by = (thread, call, array);
+                        let $by = (thread, call);
                         $finish;
                     }
                 });
@@ -163,15 +161,15 @@ macro_rules! repeated {
 
 repeated! {
     MPI_Testall(flag; statuses), some done where Abi::told(flag) != 0, then |several, done, by| {
-        several.take_all(by.0, op::MPI_Testall);
-        several.finish_all(by.0, done, by.1, by.2, statuses, false)
+        take_all(Call { thread: by.0, operation: op::MPI_Testall }, several.look);
+        several.finish_all(by.0, done, by.1, statuses, false)
     };
     MPI_Waitany(index; status), some done where true,
-        then |several, done, by| several.finish::<Any>(by.0, done, by.1, by.2, [index, status, 0]);
+        then |several, done, by| several.finish::<Any>(by.0, done, by.1, [index, status, 0]);
     MPI_Testany(index, flag; status), some done where Abi::told(flag) != 0,
-        then |several, done, by| several.finish::<Any>(by.0, done, by.1, by.2, [index, status, 0]);
+        then |several, done, by| several.finish::<Any>(by.0, done, by.1, [index, status, 0]);
     MPI_Waitsome(outcount, indices; statuses), some done where Abi::told(outcount) != 0,
-        then |several, done, by| several.finish::<Few>(by.0, done, by.1, by.2, [outcount, indices, statuses]);
+        then |several, done, by| several.finish::<Few>(by.0, done, by.1, [outcount, indices, statuses]);
     MPI_Testsome(outcount, indices; statuses), some done where Abi::told(outcount) != 0,
-        then |several, done, by| several.finish::<Few>(by.0, done, by.1, by.2, [outcount, indices, statuses]);
+        then |several, done, by| several.finish::<Few>(by.0, done, by.1, [outcount, indices, statuses]);
 }

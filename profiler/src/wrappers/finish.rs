@@ -7,37 +7,39 @@ use super::look::{Several, Single};
 use super::rest;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
-use crate::objects::communicators;
+use crate::objects::communicators::{self, Record};
 use crate::objects::requests::{self, Extra, Kind, Noted, Request};
-use crate::record::completed::{self, Call, Completions, One, Ones, Started};
+use crate::record::completed::{self, Call, Completions, One, Ones, Peer, Started};
 use crate::record::tally::Done;
 use crate::record::{files, nonblocking};
 use crate::thread::Thread;
+use crate::thread::looks::Look;
 use crate::trace;
 
-/// A request has completed: counts what is left of it, and passes it on. `status`: that of the call, which has filled it, if it `receives`. An error
-/// (`code`) keeps the message away.
+/// A request has completed: counts what is left of it. `status`: that of the call, which has filled it, if it `is_told` what arrived. An
+/// error keeps the message away.
 #[inline(always)]
-pub unsafe fn complete(
-    thread: &Thread,
-    noted: &mut Noted,
-    code: c_int,
-    receives: bool,
-    status: impl FnOnce() -> Word,
-    then: impl FnOnce(One),
-) {
+pub unsafe fn complete(thread: &Thread, noted: &mut Noted, is_told: bool, status: impl FnOnce() -> Word) -> One {
     let request = &mut noted.request;
-    match request.kind {
-        Kind::Plain => then(One { kind: Kind::Plain, started: nonblocking::started_as(thread, request), bytes: 0 }),
+    let one = match request.kind {
+        Kind::Plain => One { kind: Kind::Plain, started: nonblocking::started_as(thread, request), bytes: 0 },
         // SAFETY: as demanded of this one.
-        _ => then(unsafe { complete_more(thread, request, code == 0 && receives, status()) }),
-    }
+        kind => unsafe {
+            let status = status();
+            let bytes = if is_told { status::usual_bytes(status) } else { None };
+            match bytes.and_then(|bytes| Some((nonblocking::arrived_quickly(thread, request, bytes)?, bytes))) {
+                Some((started, bytes)) => One { kind, started, bytes },
+                None => complete_otherwise(thread, request, is_told, status),
+            }
+        },
+    };
     noted.complete();
+    one
 }
 
-/// The same of one that leaves something to be done.
-#[inline(always)]
-unsafe fn complete_more(thread: &Thread, request: &mut Request, is_told: bool, status: Word) -> One {
+/// The same of one that leaves more to be done.
+#[inline(never)]
+unsafe fn complete_otherwise(thread: &Thread, request: &mut Request, is_told: bool, status: Word) -> One {
     request.hand_to(thread.number);
     let kind = request.kind;
     if kind == Kind::Duplicate {
@@ -48,7 +50,6 @@ unsafe fn complete_more(thread: &Thread, request: &mut Request, is_told: bool, s
     One { kind, started, bytes }
 }
 
-#[inline(always)]
 unsafe fn arrived(thread: &Thread, request: &Request, is_told: bool, status: Word) -> (Started, u64) {
     let bytes = match is_told {
         // SAFETY: the call has filled the status.
@@ -82,58 +83,46 @@ fn duplicated(thread: &Thread, request: &mut Request) -> One {
 
 /// From whom the message of a completed receive came. The status of other requests tells nothing.
 #[inline(always)]
-unsafe fn peer(one: &One, code: c_int, status: Word) -> u64 {
+unsafe fn peer(record: Record, one: &One, code: c_int, status: Word) -> Peer {
     if code != 0 || !matches!(one.kind, Kind::Receive | Kind::Received) || one.bytes == 0 {
-        return completed::NO_PEER;
+        return Peer { record, rank: completed::NO_PEER };
     }
     // SAFETY: the caller passes the status of a call that has filled it.
-    unsafe { completed::peer(status) }
+    Peer { record, rank: unsafe { completed::peer_rank(status) } }
 }
 
 /// A call that failed has freed the request that it has completed, also a persistent one. By then a request that a handler of errors has
 /// made may have its handle, and stands behind it.
 #[cold]
 #[inline(never)]
-unsafe fn complete_freed(
-    thread: &Thread,
-    noted: &mut Noted,
-    code: c_int,
-    receives: bool,
-    status: Word,
-    then: impl FnOnce(One),
-) {
+unsafe fn complete_freed(thread: &Thread, noted: &mut Noted, is_told: bool, status: Word) -> One {
     let freed = *noted;
     // SAFETY: as demanded of this one.
-    unsafe { complete(thread, noted, code, receives, || status, then) };
+    let one = unsafe { complete(thread, noted, is_told, || status) };
     if freed.request.is_persistent() {
         requests::forget(&freed);
     }
+    one
 }
 
 /// The same of one at a place of the array of a call that failed, if that has completed it: its handle is null by now, or it is a persistent one without
-/// an error. Returns whether it is.
+/// an error.
 unsafe fn complete_of_failed(
     thread: &Thread,
     noted: &mut Noted,
     (array, call): (Word, c_int),
     receives: bool,
     status: Word,
-    then: impl FnOnce(One),
-) -> bool {
+) -> Option<One> {
     // SAFETY: the call has filled the status, and the array has this many handles.
     unsafe {
-        let is_null = abi().load_at(array, noted.index) == abi().request_null;
-        if is_null {
+        if abi().load_at(array, noted.index) == abi().request_null {
             let is_error = status == 0 || status::error(status) != 0;
-            complete_freed(thread, noted, c_int::from(is_error), receives, status, then);
-            return true;
+            return Some(complete_freed(thread, noted, receives && !is_error, status));
         }
-        let is_told = call == abi().family.err_in_status && status != 0;
-        let is_done = is_told && noted.request.is_persistent() && status::error(status) == 0;
-        if is_done {
-            complete(thread, noted, 0, receives, || status, then);
-        }
-        is_done
+        let has_errors = call == abi().family.err_in_status && status != 0;
+        let is_done = has_errors && noted.request.is_persistent() && status::error(status) == 0;
+        is_done.then(|| complete(thread, noted, receives, || status))
     }
 }
 
@@ -152,132 +141,135 @@ impl Single {
         if !self.noted.request.is_active() || done.code == 0 && !is_done() {
             return;
         }
-        let (receives, noted) = (self.receives, &mut self.noted);
+        let (record, receives, noted) = (self.record, self.receives, &mut self.noted);
         // SAFETY: the call has filled the status; the program passed the place of a request.
         unsafe {
-            let then = |one: One| {
-                if let Some(call) = call {
-                    call.single(one, done.ticks, || peer(&one, done.code, status));
-                }
-            };
             let handle = abi().load(request);
-            match done.code {
-                0 if noted.request.is_persistent() && handle == abi().request_null => {
-                    complete_freed(thread, noted, 1, receives, status, then);
-                }
-                0 if !rest::is_as_noted(noted, handle) => complete(thread, noted, 0, receives, || status, then),
+            let is_null = handle == abi().request_null;
+            let one = match done.code {
+                0 if noted.request.is_persistent() && is_null => complete_freed(thread, noted, false, status),
+                0 if !rest::is_as_noted(noted, handle) => complete(thread, noted, receives, || status),
                 // A call that fails has completed a request whose handle it has set to null.
-                code if handle == abi().request_null => complete_freed(thread, noted, code, receives, status, then),
-                _ => {}
+                _ if is_null => complete_freed(thread, noted, false, status),
+                _ => return,
+            };
+            if let Some(call) = call {
+                call.single(one, done.ticks, || peer(record, &one, done.code, status));
             }
         }
     }
-}
-
-/// All of several requests have completed.
-#[inline(always)]
-unsafe fn complete_each(call: Call, ticks: u64, noted: &mut [Noted], receives: bool, statuses: Word) {
-    let mut completions = Completions::of(call);
-    for noted in noted {
-        let index = noted.index;
-        let status = || status::at(statuses, index);
-        // SAFETY: the call has filled the statuses.
-        unsafe { complete(call.thread, noted, 0, receives, status, |one| completions.add(one)) };
-    }
-    completions.end(ticks);
 }
 
 impl Several<'_> {
     /// All requests of the call have completed. An error tells itself which have. `frees`: the call is one that frees the others then, if it
     /// is given no statuses.
     #[inline(always)]
-    pub unsafe fn finish_all(
-        &mut self,
-        thread: &Thread,
-        done: Done,
-        call: Option<Call>,
-        array: Word,
-        statuses: Word,
-        frees: bool,
-    ) {
-        let receives = self.receives;
+    pub unsafe fn finish_all(&self, thread: &Thread, done: Done, call: Option<Call>, statuses: Word, frees: bool) {
+        let (look, receives) = (self.look, self.receives);
         // SAFETY: the call has filled the statuses, and the array has so many handles, one at least.
         unsafe {
-            if done.code != 0 || rest::is_left(self.noted(), array) {
-                return self.finish_failed(thread, done, call, array, statuses, frees);
+            if done.code != 0 || rest::is_left(look.noted(), look.array()) {
+                return finish_failed(thread, look, receives, done, call, statuses, frees);
             }
-            match (call, self.noted_mut()) {
+            match (call, look.noted()) {
                 (Some(call), noted @ [_, _, ..]) => {
-                    complete_each(call, done.ticks, noted, receives, statuses);
-                    self.forget();
-                }
-                (_, noted) => {
-                    let mut ones = Ones::of(call);
+                    let (mut completions, statuses) = (Completions::of(call), status::Array::of(statuses));
                     for noted in noted {
-                        let status = status::at(statuses, noted.index);
-                        complete(thread, noted, 0, receives, || status, |one| ones.add(one, || peer(&one, 0, status)));
+                        let index = noted.index;
+                        completions.add(complete(thread, noted, receives, || statuses.at(index)));
                     }
-                    ones.end(done.ticks);
+                    completions.end(done.ticks);
+                    look.forget();
                 }
+                (_, noted) => complete_few((thread, self.record), noted, receives, done.ticks, call, statuses),
             }
         }
-    }
-
-    /// A call that fails has completed those requests whose handle it has set to null.
-    #[cold]
-    #[inline(never)]
-    unsafe fn finish_failed(
-        &mut self,
-        thread: &Thread,
-        done: Done,
-        call: Option<Call>,
-        array: Word,
-        statuses: Word,
-        frees: bool,
-    ) {
-        let receives = self.receives;
-        let mut ones = Ones::of(call);
-        // SAFETY: as demanded of this one.
-        unsafe {
-            if frees {
-                rest::free(self, array, statuses);
-            }
-            for noted in self.noted_mut() {
-                let status = status::at(statuses, noted.index);
-                let then = |one| ones.add(one, || completed::NO_PEER);
-                complete_of_failed(thread, noted, (array, done.code), receives, status, then);
-            }
-        }
-        ones.end(done.ticks);
     }
 
     /// Some requests of the call have completed: those that `which` tells by what the call was told by.
-    #[inline(never)]
-    pub unsafe fn finish<W: Which>(
-        &mut self,
-        thread: &Thread,
-        done: Done,
-        call: Option<Call>,
-        array: Word,
-        told: [Word; 3],
-    ) {
-        let receives = self.receives;
-        let mut ones = Ones::of(call);
-        // SAFETY: the call has filled the statuses, and the array has so many handles.
+    #[inline(always)]
+    pub unsafe fn finish<W: Which>(&self, thread: &Thread, done: Done, call: Option<Call>, told: [Word; 3]) {
+        // SAFETY: as demanded of this one.
+        unsafe { finish_some::<W>((thread, self.record), self.look, self.receives, done, call, told) };
+    }
+}
+
+/// The only request of a call that may complete several, or several of one that is not counted.
+#[inline(never)]
+unsafe fn complete_few(
+    (thread, record): (&Thread, Record),
+    noted: &mut [Noted],
+    receives: bool,
+    ticks: u64,
+    call: Option<Call>,
+    statuses: Word,
+) {
+    let mut ones = Ones::of(call);
+    for noted in noted {
+        let status = status::at(statuses, noted.index);
+        // SAFETY: the call has filled the statuses.
         unsafe {
-            for (index, status) in W::completed(done.code, self.length, told) {
-                let Some(mut noted) = self.at(thread, index) else { continue };
-                let then = |one: One| ones.add(one, || peer(&one, done.code, status));
-                if done.code == 0 {
-                    complete(thread, &mut noted, 0, receives, || status, then);
-                } else {
-                    complete_of_failed(thread, &mut noted, (array, done.code), receives, status, then);
-                }
-                self.put_at(noted);
+            let one = complete(thread, noted, receives, || status);
+            ones.add(one, || peer(record, &one, 0, status));
+        }
+    }
+    ones.end(ticks);
+}
+
+/// A call that fails has completed those requests whose handle it has set to null.
+#[cold]
+#[inline(never)]
+unsafe fn finish_failed(
+    thread: &Thread,
+    look: &Look,
+    receives: bool,
+    done: Done,
+    call: Option<Call>,
+    statuses: Word,
+    frees: bool,
+) {
+    let mut ones = Ones::of(call);
+    // SAFETY: as demanded of `finish_all`.
+    unsafe {
+        if frees {
+            rest::free(look, receives, statuses);
+        }
+        for noted in look.noted() {
+            let status = status::at(statuses, noted.index);
+            if let Some(one) = complete_of_failed(thread, noted, (look.array(), done.code), receives, status) {
+                ones.add(one, || Peer::NONE);
             }
         }
-        ones.end(done.ticks);
     }
+    ones.end(done.ticks);
+}
+
+/// As [`Several::finish`].
+#[inline(never)]
+unsafe fn finish_some<W: Which>(
+    (thread, record): (&Thread, Record),
+    look: &Look,
+    receives: bool,
+    done: Done,
+    call: Option<Call>,
+    told: [Word; 3],
+) {
+    let mut ones = Ones::of(call);
+    // SAFETY: the call has filled the statuses, and the array has so many handles.
+    unsafe {
+        for (index, status) in W::completed(done.code, look.length(), told) {
+            let Some(mut noted) = look.at(thread.number, index) else { continue };
+            let one = match done.code {
+                0 => Some(complete(thread, &mut noted, receives, || status)),
+                code => complete_of_failed(thread, &mut noted, (look.array(), code), receives, status),
+            };
+            if let Some(one) = one {
+                ones.add(one, || peer(record, &one, done.code, status));
+            }
+            look.put_at(noted);
+        }
+    }
+    ones.end(done.ticks);
 }
 
 /// A call has told that a request is complete, and left it: what it received is counted now, since the program may free it without completing it.

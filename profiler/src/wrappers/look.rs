@@ -2,7 +2,7 @@
 //! it. What a call has not completed goes back into the map, also where the program leaves the call by an exception.
 
 use std::ffi::c_int;
-use std::{ptr, slice};
+use std::ptr;
 
 use vocabulary::shard::BUCKET_INVOLVED;
 
@@ -70,7 +70,7 @@ pub fn count(thread: &Thread, record: Record, done: Done) -> Option<completed::C
     if !state::is_on() {
         return None;
     }
-    Some(completed::Call::new(thread, record, tally::of_record_without_bytes(thread, record, done)))
+    Some(completed::Call::new(thread, tally::of_record_without_bytes(thread, record, done)))
 }
 
 /// What a call over several requests does with them.
@@ -86,17 +86,9 @@ pub enum Use {
     Ask,
 }
 
-/// The requests of one call, and to whom they belong.
+/// The requests of one call, and to whom they belong. Those that it has not completed go back where this is dropped.
 pub struct Several<'a> {
     pub look: &'a Look,
-    /// The call's array.
-    array: Word,
-    /// How many requests the call was given.
-    pub length: usize,
-    /// How many of them are noted.
-    count: usize,
-    /// None is noted: each is in the map still, and the only one of its handle.
-    is_peeked: bool,
     pub record: Record,
     pub receives: bool,
 }
@@ -104,161 +96,20 @@ pub struct Several<'a> {
 impl Drop for Several<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.count != 0 {
-            self.put_back();
-        }
+        self.look.put_back();
     }
 }
 
 impl<'a> Several<'a> {
-    /// None are looked at yet.
+    /// Looks at the requests of an array, of which there are so many. Without room what completes is not seen; nor without an array, or of
+    /// less than one request, of which the library will tell.
     #[inline(always)]
-    pub fn of(thread: &'a Thread, array: Word) -> Several<'a> {
-        let look = thread.looks.at(thread.in_flight.depth() - 1);
-        let (record, receives) = (communicators::none(), false);
-        Several { look, array, length: 0, count: 0, is_peeked: false, record, receives }
-    }
-
-    /// Looks at those of the array, of which there are so many. Where it stays: what it has found is much to be moved.
-    #[inline(always)]
-    pub unsafe fn look(&mut self, thread: &Thread, operation: u16, length: c_int, used: Use) {
-        // Without room what completes is not seen; nor without an array, or of less than no request, of which the library will tell.
-        if self.array == 0 || !self.look.has_room(length) {
-            return;
-        }
-        self.length = length as usize;
-        let (call, array) = (Call { thread, operation }, self.array);
+    pub unsafe fn look(call: Call<'a>, array: Word, length: c_int, used: Use) -> Several<'a> {
+        let look = call.thread.looks.at(call.thread.in_flight.depth() - 1);
+        let none = Found { record: communicators::none(), receives: false };
         // SAFETY: the program passes an array of so many handles.
-        let handle_at = |index| unsafe { abi().load_at(array, index) };
-        if used == Use::Ask {
-            return self.ask(call, handle_at);
-        }
-        let may_peek = used == Use::Poll && !state::is_threaded();
-        if !may_peek || self.peek(handle_at).is_none() {
-            // SAFETY: as above.
-            unsafe {
-                match abi().handle_bytes {
-                    4 => self.take(call, array as *const u32, used),
-                    _ => self.take(call, array as *const u64, used),
-                }
-            }
-        }
-    }
-
-    /// Looks at requests of one communicator, each the only one of its handle, without taking them out.
-    #[inline(always)]
-    fn peek(&mut self, handle_at: impl Fn(usize) -> Word) -> Option<()> {
-        let (mut row, mut kinds) = (ptr::null_mut(), 0);
-        let map = Map::enter();
-        for index in 0..self.length {
-            let handle = handle_at(index);
-            // SAFETY: there is room for as many.
-            unsafe { self.look.handles().add(index).write(handle) };
-            if handle == abi().request_null {
-                continue;
-            }
-            let (comm, kind) = map.peek(handle)?;
-            if row != comm && !comm.is_null() {
-                if !row.is_null() {
-                    return None;
-                }
-                row = comm;
-            }
-            kinds |= kind;
-        }
-        self.record = if row.is_null() { communicators::none() } else { row };
-        self.receives = requests::receives(kinds);
-        self.is_peeked = true;
-        Some(())
-    }
-
-    /// Looks at the oldest request of each handle.
-    fn ask(&mut self, call: Call, handle_at: impl Fn(usize) -> Word) {
-        let (mut row, mut kinds) = (Row::none(), 0);
-        let asked = |request: &Request| request.is_active().then_some((request.comm, request.kind));
-        for index in 0..self.length {
-            if let Some((_, Some((comm, kind)))) = requests::find(handle_at(index), asked) {
-                if row.comm != comm {
-                    row = row.with(call, comm);
-                }
-                kinds |= kind as u8;
-            }
-        }
-        self.record = row.record();
-        self.receives = requests::receives(kinds);
-    }
-
-    /// Takes the requests out of the map.
-    #[inline(always)]
-    unsafe fn take<H: Handle>(&mut self, call: Call, array: *const H, used: Use) {
-        // SAFETY: the caller passes an array of so many handles, and there is room for as many.
-        let Found { record, count, kinds } =
-            unsafe { take_each(call, array, self.length, self.look.noted(), used == Use::Start) };
-        self.count = count as usize;
-        self.record = record;
-        self.receives = requests::receives(kinds);
-        self.is_peeked = false;
-    }
-
-    /// All that were looked at have completed: those that are still in the map are taken out.
-    pub fn take_all(&mut self, thread: &Thread, operation: u16) {
-        if self.is_peeked {
-            // SAFETY: so many were written.
-            unsafe { self.take(Call { thread, operation }, self.look.handles().cast::<u64>(), Use::All) };
-        }
-    }
-
-    /// Those that are followed, in the order of the array.
-    #[inline(always)]
-    pub fn noted(&self) -> &[Noted] {
-        // SAFETY: so many were written, and nobody else writes there before this call has returned.
-        if self.count == 0 { &[] } else { unsafe { slice::from_raw_parts(self.look.noted(), self.count) } }
-    }
-
-    #[inline(always)]
-    pub fn noted_mut(&mut self) -> &mut [Noted] {
-        // SAFETY: as above.
-        if self.count == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(self.look.noted(), self.count) } }
-    }
-
-    #[inline(never)]
-    fn put_back(&mut self) {
-        // Those that are null the library has freed, in a call that was left by an exception.
-        // SAFETY: the array has so many handles.
-        let is_there = |noted: &&Noted| unsafe { abi().load_at(self.array, noted.index) } != abi().request_null;
-        // Each in front of the others.
-        self.noted().iter().rev().filter(is_there).for_each(Noted::put_back);
-        self.count = 0;
-    }
-
-    /// None is left to be put back.
-    #[inline(always)]
-    pub fn forget(&mut self) {
-        self.count = 0;
-    }
-
-    /// The request at a place of the array, if it is active, and has not completed yet.
-    pub fn at(&mut self, thread: &Thread, index: usize) -> Option<Noted> {
-        let mut found = Noted::none();
-        if self.is_peeked {
-            // SAFETY: so many were written; there is room for one.
-            unsafe {
-                let handle = self.look.handles().add(index).read();
-                Map::enter().take(thread.number, handle, index, &mut found, false);
-            }
-        } else if let Ok(place) = self.noted().binary_search_by_key(&index, |noted| noted.index) {
-            found = self.noted()[place];
-        }
-        found.request.is_active().then_some(found)
-    }
-
-    /// What has become of it.
-    pub fn put_at(&mut self, noted: Noted) {
-        if self.is_peeked {
-            noted.put_back();
-        } else if let Ok(place) = self.noted().binary_search_by_key(&noted.index, |noted| noted.index) {
-            self.noted_mut()[place] = noted;
-        }
+        let found = if look.begin(array, length) { unsafe { find(call, look, used) } } else { none };
+        Several { look, record: found.record, receives: found.receives }
     }
 
     /// The statuses to pass on: the program's, or ours where it ignores them and messages may arrive.
@@ -268,24 +119,130 @@ impl<'a> Several<'a> {
     }
 }
 
+#[inline(always)]
+unsafe fn find(call: Call, look: &Look, used: Use) -> Found {
+    if used == Use::Ask {
+        return ask(call, look);
+    }
+    let may_peek = used == Use::Poll && !state::is_threaded();
+    if may_peek && let Some(found) = peek(look) {
+        return found;
+    }
+    // SAFETY: there are so many handles in the array, as is demanded of this one.
+    unsafe {
+        match abi().handle_bytes {
+            4 => take_each(call, look, look.array() as *const u32, used == Use::Start),
+            _ => take_each(call, look, look.array() as *const u64, used == Use::Start),
+        }
+    }
+}
+
+/// All that were looked at have completed: those that are still in the map are taken out.
+pub fn take_all(call: Call, look: &Look) {
+    if look.is_peeked() {
+        // SAFETY: so many were written.
+        unsafe { take_each(call, look, look.handles().cast::<u64>(), false) };
+    }
+}
+
+/// Looks at requests of one communicator, each the only one of its handle, without taking them out.
+#[inline(always)]
+fn peek(look: &Look) -> Option<Found> {
+    let (mut row, mut kinds) = (ptr::null_mut(), 0);
+    let map = Map::enter();
+    for index in 0..look.length() {
+        // SAFETY: the array has so many handles, and there is room for as many.
+        let handle = unsafe {
+            let handle = abi().load_at(look.array(), index);
+            look.handles().add(index).write(handle);
+            handle
+        };
+        if handle == abi().request_null {
+            continue;
+        }
+        let (comm, kind) = map.peek(handle)?;
+        if row != comm && !comm.is_null() {
+            if !row.is_null() {
+                return None;
+            }
+            row = comm;
+        }
+        kinds |= kind;
+    }
+    look.leave_in_map();
+    let record = if row.is_null() { communicators::none() } else { row };
+    Some(Found { record, receives: requests::receives(kinds) })
+}
+
+/// Looks at the oldest request of each handle.
+fn ask(call: Call, look: &Look) -> Found {
+    let (mut row, mut kinds) = (Row::none(), 0);
+    let asked = |request: &Request| request.is_active().then_some((request.comm, request.kind));
+    for index in 0..look.length() {
+        // SAFETY: the array has so many handles.
+        let handle = unsafe { abi().load_at(look.array(), index) };
+        if let Some((_, Some((comm, kind)))) = requests::find(handle, asked) {
+            if row.comm != comm {
+                row = row.with(call, comm);
+            }
+            kinds |= kind as u8;
+        }
+    }
+    Found { record: row.record(), receives: requests::receives(kinds) }
+}
+
 /// What was found in an array.
 struct Found {
     record: Record,
-    count: u32,
-    /// All of theirs.
-    kinds: u8,
+    receives: bool,
 }
 
-/// Takes the requests of an array out of the map, and notes them.
+/// Takes the requests of an array out of the map, and notes them: by a short loop as long as they are of one communicator and each is the
+/// only one of its handle, and by another one from there on.
 ///
 /// # Safety
-/// There are so many handles, and there is room for as many.
+/// There are so many handles as the call was given.
 #[inline(always)]
-unsafe fn take_each<H: Handle>(call: Call, array: *const H, length: usize, room: *mut Noted, inactive: bool) -> Found {
-    let (mut row, mut kinds, mut noted) = (Row::none(), 0, room);
+unsafe fn take_each<H: Handle>(call: Call, look: &Look, array: *const H, inactive: bool) -> Found {
+    let (mut comm, mut kinds, mut noted) = (ptr::null_mut(), 0, look.room());
     let (map, null) = (Map::enter(), abi().request_null);
-    for index in 0..length {
-        // SAFETY: as demanded.
+    for index in 0..look.length() {
+        // SAFETY: as demanded; there is room for as many.
+        unsafe {
+            let handle = array.add(index).read_unaligned().word();
+            if handle != null {
+                let Some(of) = map.take_only(handle, comm, noted) else {
+                    return take_rest(call, look, array, inactive, (index, noted, comm, kinds));
+                };
+                comm = of;
+                (*noted).index = index;
+                kinds |= (*noted).request.kind as u8;
+                noted = noted.add(1);
+            }
+        }
+    }
+    // SAFETY: both are of the same room.
+    look.note(unsafe { noted.offset_from_unsigned(look.room()) });
+    let record = if comm.is_null() { communicators::none() } else { comm };
+    Found { record, receives: requests::receives(kinds) }
+}
+
+/// The same from one request on, whatever it is.
+///
+/// # Safety
+/// As above.
+#[inline(never)]
+unsafe fn take_rest<H: Handle>(
+    call: Call,
+    look: &Look,
+    array: *const H,
+    inactive: bool,
+    (first, mut noted, comm, mut kinds): (usize, *mut Noted, Record, u8),
+) -> Found {
+    let mut row = Row { comm, stamp: 0 };
+    let (map, null) = (Map::enter(), abi().request_null);
+    for index in first..look.length() {
+        // SAFETY: as demanded; there is room for as many.
         unsafe {
             let handle = array.add(index).read_unaligned().word();
             if handle == null || !map.take(call.thread.number, handle, index, noted, inactive) {
@@ -300,7 +257,8 @@ unsafe fn take_each<H: Handle>(call: Call, array: *const H, length: usize, room:
         }
     }
     // SAFETY: both are of the same room.
-    Found { record: row.record(), count: unsafe { noted.offset_from_unsigned(room) } as u32, kinds }
+    look.note(unsafe { noted.offset_from_unsigned(look.room()) });
+    Found { record: row.record(), receives: requests::receives(kinds) }
 }
 
 /// A call over requests.

@@ -6,7 +6,7 @@ use vocabulary::calls::op;
 
 use super::finish::{Any, Few, Which, reveal};
 use super::forward::timed;
-use super::look::{Several, Use, count, handle_at, look_any};
+use super::look::{Call, Several, Use, count, handle_at, look_any};
 use crate::guest::guard::recorded;
 use crate::mpi::abi::{Abi, Word, abi};
 use crate::mpi::status;
@@ -58,14 +58,13 @@ macro_rules! looks {
         ) -> c_int {
             // SAFETY: the program passes arrays of so many requests and places, and places for the rest.
             unsafe {
-                let mut several = Several::of(thread, array);
-                several.look(thread, op::$name, length, Use::Ask);
+                let several = Several::look(Call { thread, operation: op::$name }, array, length, Use::Ask);
                 let $statuses = several.statuses($statuses);
                 let done = timed!(thread, several.record, $name, forward($statuses));
                 recorded(|| {
                     count(thread, several.record, done);
                     if done.code == 0 && several.receives && $tells {
-                        for (index, status) in $told(several.length) {
+                        for (index, status) in $told(several.look.length()) {
                             reveal(thread, abi().load_at(array, index), status);
                         }
                     }

@@ -5,13 +5,13 @@ use std::ffi::c_int;
 
 use vocabulary::shard::FREED;
 
-use super::look::Several;
 use crate::fortran;
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::{pmpi, status};
 use crate::objects::records::Record;
 use crate::objects::requests::Noted;
 use crate::record::persistent;
+use crate::thread::looks::Look;
 
 /// Whether a call that has returned without an error has not completed the last of its requests, which it does unless it fails: where the program has a
 /// handler of its own for errors, MPICH since 4.2 returns none.
@@ -36,14 +36,14 @@ pub fn is_as_noted(noted: &Noted, handle: Word) -> bool {
 /// ([`hides_errors`](crate::mpi::abi::Abi::hides_errors)).
 ///
 /// # Safety
-/// The array and the statuses are those that were passed on.
+/// The statuses are those that were passed on.
 #[inline(always)]
-pub unsafe fn told(code: c_int, several: &Several, array: Word, statuses: Word) -> c_int {
+pub unsafe fn told(code: c_int, look: &Look, statuses: Word) -> c_int {
     if code != 0 || !abi().hides_errors || !persistent::may_receive() {
         return code;
     }
     // SAFETY: as demanded.
-    unsafe { found_in_statuses(several, array, statuses) }
+    unsafe { found_in_statuses(look, statuses) }
 }
 
 /// `MPI_ERR_IN_STATUS` of Open MPI.
@@ -51,14 +51,14 @@ const IN_STATUS: c_int = 18;
 
 /// Whether an error stands in a status of ours.
 #[inline(never)]
-unsafe fn found_in_statuses(several: &Several, array: Word, statuses: Word) -> c_int {
+unsafe fn found_in_statuses(look: &Look, statuses: Word) -> c_int {
     // SAFETY: there is a status for each.
     let has_failed = |one: &Noted| unsafe { status::error(status::at(statuses, one.index)) } != 0;
-    if statuses != several.look.statuses() || !several.noted().iter().any(has_failed) {
+    if statuses != look.statuses() || !look.noted().iter().any(has_failed) {
         return 0;
     }
     // SAFETY: as demanded.
-    unsafe { tell(several.noted(), array, statuses) }
+    unsafe { tell(look.noted(), look.array(), statuses) }
 }
 
 /// Tells the errors in statuses of ours as the library tells them that is given none: it frees the requests that failed, and calls the handler of the first.
@@ -96,15 +96,15 @@ fn comm_of(record: Record) -> Word {
 /// ([`frees_all_without_statuses`](crate::mpi::abi::Abi::frees_all_without_statuses)).
 ///
 /// # Safety
-/// The array and the statuses are those that were passed on.
+/// The statuses are those that were passed on.
 #[cold]
 #[inline(never)]
-pub unsafe fn free(several: &Several, array: Word, statuses: Word) {
-    let are_ours = several.receives && statuses == several.look.statuses();
+pub unsafe fn free(look: &Look, receives: bool, statuses: Word) {
+    let (array, are_ours) = (look.array(), receives && statuses == look.statuses());
     if !are_ours || !abi().frees_all_without_statuses || fortran::are_requests_translated() {
         return;
     }
-    for noted in several.noted() {
+    for noted in look.noted().iter() {
         // SAFETY: the array has so many handles, and the room so many statuses.
         unsafe {
             let handle = abi().load_at(array, noted.index);

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use vocabulary::calls::op;
 
 use super::forward::timed;
-use super::look::{Several, Use, count, look_any};
+use super::look::{Call, Several, Use, count, look_any};
 use crate::guest::guard::recorded;
 use crate::guest::state;
 use crate::mpi::abi::Word;
@@ -34,9 +34,8 @@ pub unsafe fn MPI_Start(thread: &Thread, request: Word, forward: impl FnOnce() -
 }
 
 pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward: impl FnOnce() -> c_int) -> c_int {
-    let mut several = Several::of(thread, array);
     // SAFETY: the program passes an array of so many requests.
-    unsafe { several.look(thread, op::MPI_Startall, length, Use::Start) };
+    let several = unsafe { Several::look(Call { thread, operation: op::MPI_Startall }, array, length, Use::Start) };
     let done = timed!(thread, several.record, MPI_Startall, forward());
     recorded(|| match done.code {
         0 => started_all(thread, &several, done),
@@ -48,11 +47,11 @@ pub unsafe fn MPI_Startall(thread: &Thread, length: c_int, array: Word, forward:
 fn started_all(thread: &Thread, several: &Several, done: Done) {
     let mut call = state::is_on().then(|| {
         let volume = |handle| requests::persistent(handle, |_, persistent| (persistent.sent, persistent.received));
-        let volumes = several.noted().iter().filter_map(|noted| volume(noted.handle));
+        let volumes = several.look.noted().iter().filter_map(|noted| volume(noted.handle));
         let add = |sum: (u64, u64), (sent, received)| (sum.0.wrapping_add(sent), sum.1.wrapping_add(received));
         persistent::restarted_all(thread, several.record, done, volumes.fold((0, 0), add))
     });
-    for noted in several.noted() {
+    for noted in several.look.noted() {
         requests::persistent(noted.handle, |request, persistent| match &mut call {
             Some(call) => persistent::restarted_among(thread, request, persistent, call, done.ticks),
             None => persistent::restarted_uncounted(request),

@@ -128,6 +128,26 @@ impl Map {
         }
     }
 
+    /// Takes a request that is active, and the only one of its handle, where no lock is needed, if it is of this communicator, or that is null. Tells of
+    /// which it is.
+    ///
+    /// # Safety
+    /// There is room for it.
+    #[inline(always)]
+    pub unsafe fn take_only(&self, handle: Word, of: Record, noted: *mut Noted) -> Option<Record> {
+        let slot = self.slot(handle).filter(|slot| slot.is_alone())?;
+        let comm = slot.first.comm;
+        if comm != of && !of.is_null() {
+            return None;
+        }
+        // SAFETY: as demanded.
+        unsafe {
+            (&raw mut (*noted).handle).write(handle);
+            slot.take_into(&raw mut (*noted).request);
+        }
+        Some(comm)
+    }
+
     /// What a call that polls is given, if it is active, and all requests of its handle are of one communicator: that, and their kinds. None
     /// where other threads may come.
     #[inline(always)]
