@@ -31,7 +31,6 @@ pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
 pub const LIB: &str = "COMMSEE_LIB";
 pub const NO_ARGS: &str = "COMMSEE_NO_ARGS";
-pub const WATCH: &str = "COMMSEE_WATCH";
 pub const DEBUG_DIRS: &str = "COMMSEE_DEBUG_DIRS";
 pub const PAGER: &str = "COMMSEE_PAGER";
 /// Set by `through run`: ties the shards of a run to it, so that it recovers its own and no others.
@@ -149,13 +148,6 @@ pub const VARIABLES: &[Variable] = &[
         name: LIB,
         default: "beside through, or in ../lib of it",
         meaning: "Where `through run` and `through exec` find libcommsee.so.",
-        is_measured: false,
-    },
-    Variable {
-        name: WATCH,
-        default: "1",
-        meaning: "0: start no watcher (`through watch`) on the hosts of a job over several hosts. Shards of dead ranks then stay on their \
-                  hosts until `through run` or `through collect` fetches them.",
         is_measured: false,
     },
     Variable {

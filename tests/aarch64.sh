@@ -84,6 +84,6 @@ CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc CC_aarch64_u
     cargo build --release -p commsee-profiler --target aarch64-unknown-linux-gnu --target-dir "$here/target"
 cp "$here/target/aarch64-unknown-linux-gnu/release/"libcommsee.{so,a} "$here/target/release/"
 
-# A watcher would be this machine's `through`, started by an emulated program. The emulator does not know the call by which processes copy from one another.
+# The emulator does not know the call by which processes copy from one another.
 # Over TCP, which UCX takes in the emulator, MPICH 4.0.2 hangs in MPI_Finalize also without commsee.
-PATH=$bin:$PATH COMMSEE_WATCH=0 UCX_TLS=posix,self OMPI_MCA_btl_vader_single_copy_mechanism=none chosen
+PATH=$bin:$PATH UCX_TLS=posix,self OMPI_MCA_btl_vader_single_copy_mechanism=none chosen

@@ -20,7 +20,7 @@ mod write;
 pub use crate::host::{boot, namespaces};
 pub use error::Error;
 pub use name::{Origin, expand, expand_in};
-pub use remains::{Claim, State, debris, hosts, life, locks, recover};
+pub use remains::{Claim, State, debris, hosts, join, life, locks, recover};
 pub use reserved::Reserved;
 pub use schema::{APPLICATION_ID, SCHEMA, SCHEMA_VERSION};
 pub use utc::utc;

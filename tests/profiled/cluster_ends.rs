@@ -5,7 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use common::{
-    Cluster, Facts, Job, Kin, Mpi, Profile, Run, Running, check, check_profile, side_by_side, target_folder, wait_for,
+    Cluster, Done, Facts, Job, Kin, Mpi, Profile, Run, Running, check, check_profile, side_by_side, target_folder,
+    wait_for,
 };
 
 const PLACES: [(&str, usize); 3] = [("node1", 1), ("node2", 2), ("node3", 1)];
@@ -156,9 +157,9 @@ fn so_it_is_under_other_libraries() {
     }
 }
 
-/// Nobody waits for the job's end: the profile comes by itself.
+/// Nobody waits for the job's end: its shards stay, and a command that is told gets them.
 #[test]
-fn a_job_without_through_run_leaves_its_profile_too() {
+fn a_job_without_through_run_is_collected_afterwards() {
     let Some(cluster) = Cluster::start(3) else { return };
     let share: fn(Job) -> Job = |job| job.shared_shards();
     let on_nodes: fn(Job) -> Job = |job| job;
@@ -171,13 +172,25 @@ fn a_job_without_through_run_leaves_its_profile_too() {
     for (mpi, end, with) in all {
         let what = format!("{mpi} {end:?}");
         let run = ended(&cluster, mpi, end, with);
-        let is_there = || run.profile_path().exists().then_some(());
-        wait_for("profile", is_there, || format!("{what}: {:?}\n{}", left(&cluster, &run), run.output()));
+        assert!(!run.profile_path().exists(), "{what}: {}", run.output());
+        let told = through(&cluster, &run, "recover");
+        assert!(told.stderr.contains("there are shards of"), "{what}: {}", told.stderr);
+        assert!(
+            told.stderr.contains("node2") && told.stderr.contains("fetch them: through collect"),
+            "{}",
+            told.stderr
+        );
+        let collected = through(&cluster, &run, "collect --rsh vssh");
+        assert!(collected.status.success(), "{what}: {}", collected.stderr);
         check_whole(&run, &what);
-        // Whoever made it clears away behind it.
-        let is_clear = || left(&cluster, &run).is_empty().then_some(());
-        wait_for("end of clearing away", is_clear, || format!("{what}: {:?}", left(&cluster, &run)));
+        assert_eq!(left(&cluster, &run), Vec::<String>::new(), "{what}: {}", collected.stderr);
     }
+}
+
+/// A command of `through` on the login host, in the folder of a job.
+fn through(cluster: &Cluster, run: &Run, command: &str) -> Done {
+    let program = target_folder().join("release/through");
+    cluster.on("login", &format!("cd '{}' && '{}' {command}", run.folder().display(), program.display()))
 }
 
 /// What the ranks of a lost host did is lost with its memory. All else is in the profile, and the user reads what is not.
@@ -260,7 +273,7 @@ fn no_shard_of_a_living_rank_is_touched() {
 }
 
 /// The launcher is killed, and the daemon of node 2 does not get to end its ranks: they live on, with their shards, and when they have
-/// ended the profile is whole all the same.
+/// ended `through collect` makes the whole profile.
 #[test]
 fn ranks_that_outlive_their_launcher_keep_their_shards() {
     let through = target_folder().join("release/through").display().to_string();
@@ -284,7 +297,8 @@ fn ranks_that_outlive_their_launcher_keep_their_shards() {
         let before = of_living(&shards(&folder));
         assert_eq!(before.len(), 2, "{mpi}: {}", run.output());
         // What the user reads: who still runs, and where.
-        assert!(run.stderr.contains("node2") && run.stderr.contains("1-2"), "{mpi}: {}", run.stderr);
+        let said = "node2 still runs ranks 1-2; when they have ended, run: through collect";
+        assert!(run.stderr.contains(said), "{mpi}: {}", run.stderr);
         for host in ["login", "node1", "node2"] {
             for command in ["recover -o /tmp/taken.db", "clean"] {
                 let done = cluster.on(host, &format!("'{through}' {command} '{}'", folder.display()));
@@ -293,8 +307,8 @@ fn ranks_that_outlive_their_launcher_keep_their_shards() {
             }
         }
         cluster.signal("node2", "KILL", &[&name]);
-        let is_there = || run.profile_path().exists().then_some(());
-        wait_for("profile", is_there, || format!("{mpi}: {:?}\n{}", left(&cluster, &run), run.output()));
+        let collected = self::through(&cluster, &run, "collect --rsh vssh");
+        assert!(collected.status.success(), "{mpi}: {}", collected.stderr);
         check_whole(&run, &format!("{mpi}, of ranks that lived on"));
         cluster.signal("node2", "KILL", &[daemon]);
     });
@@ -319,41 +333,13 @@ fn sessions_over_several_hosts_are_one_run() {
     }
 }
 
-/// A batch system tells all processes of a step to end, and the program ends well nonetheless: what watchers had copied to be safe must not
-/// become a second profile.
-#[test]
-fn a_job_that_was_told_to_end_and_ends_well_leaves_its_profile_alone() {
-    let Some(cluster) = Cluster::start(2) else { return };
-    for mpi in Mpi::ALL {
-        let job = cluster.job(mpi, "exits").hosts(&[("node1", 2), ("node2", 2)]).arguments(&["goes-on"]);
-        let running = job.start();
-        running.wait_until_met();
-        for host in ["node1", "node2"] {
-            cluster.signal(host, "TERM", &["through"]);
-        }
-        let copies = || {
-            let folders = fs::read_dir(running.folder()).expect("the folder").map(|entry| entry.unwrap().path());
-            let joined = folders.filter(|path| path.extension().is_some_and(|end| end == "joined"));
-            let all: usize = joined.map(|folder| shards(&folder).len()).sum();
-            (all == 4).then_some(())
-        };
-        wait_for("copies of all shards", copies, || running.output());
-        running.go();
-        let run = running.wait().succeeded();
-        let are_gone = || ["node1", "node2"].iter().all(|host| cluster.running(host, "through") == 0).then_some(());
-        wait_for("end of watchers", are_gone, || format!("{mpi}: {:?}", left(&cluster, &run)));
-        check(&run);
-        assert_eq!(left(&cluster, &run), Vec::<String>::new(), "{mpi}: {}", run.output());
-    }
-}
-
 /// The host with the shards bears the name of the one where somebody looks for them.
 #[test]
 fn a_host_of_the_same_name_is_not_taken_for_the_one_with_the_shards() {
     let Some(cluster) = Cluster::start(2) else { return };
     cluster.tell("node2", "hostname login");
     let job = cluster.job(Mpi::Mpich, "exits").hosts(&[("node1", 1), ("node2", 1)]).arguments(&["aborts-7"]);
-    let run = job.variable("COMMSEE_WATCH", "0").through().run();
+    let run = job.through().run();
     let is_shard = |path: &&String| path.starts_with("node2:") && path.ends_with(".shard");
     assert_eq!(left(&cluster, &run).iter().filter(is_shard).count(), 1, "{}", run.output());
     let said = |line: &str| line.contains("login") && line.contains("through collect");

@@ -56,6 +56,5 @@ mod trace;
 mod tune;
 mod ucx;
 mod unprofiled;
-mod watched;
 mod watching;
 mod worlds;

@@ -1,15 +1,11 @@
 //! Jobs under Slurm, on hosts that are namespaces of this machine (`tests/cluster/slurm.sh`). Heavy; root, and Debian's slurm-wlm and munge.
 //!
-//! `proctrack/cgroup`, which kills what outlives the tasks of a step, is tested where there is a freezer of cgroups of version 1. Lost to the
-//! one who has neither a batch script nor a way to the nodes are then: `scancel JOB.STEP`, `MPI_Abort`, and under PMIx a rank that is
-//! killed without `srun -K`. Each is SIGKILL to all processes at once, and leaves the shards on the nodes. Preloaded by hand, without
-//! `through exec`, watchers have about 50 ms: 16 shards on two nodes were carried in two jobs of three. No test depends on that.
+//! `proctrack/cgroup`, which kills what outlives the tasks of a step, is tested where there is a freezer of cgroups of version 1.
 //!
 //! What works there with Debian's packages (Slurm 22.05): MPICH 4.0.2 under `srun --mpi=pmi2` (and `none`, which it takes as well, and
 //! `mpiexec.mpich` inside an allocation), Open MPI 4.1.4 under `srun --mpi=pmix` (not `pmi2`, nor `none`) and by `mpirun` inside an
 //! allocation.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -161,12 +157,17 @@ impl Place<'_> {
         Run::of(self.mpi, 4, done, self.folder)
     }
 
-    /// A job that did not end well: its profile comes, by itself if need be, and is whole.
+    /// What this command makes of a job that did not end well.
+    fn check_made_by(self, command: &str, context: &str) {
+        assert_eq!(self.profiles(), Vec::<PathBuf>::new(), "{context}: {}", self.output());
+        let made = self.on(command);
+        assert!(made.status.success(), "{context}: {command}: {}\n{}", made.stderr, self.output());
+        self.check_whole(context);
+    }
+
+    /// A job that did not end well: its profile is whole.
     fn check_whole(self, context: &str) {
-        let is_there = || (!self.profiles().is_empty()).then_some(());
-        let left = || format!("{context}: {:?}\n{}", self.slurm.cluster.left_on_hosts(), self.output());
-        wait_for("profile", is_there, left);
-        self.slurm.check_nothing_is_left(left);
+        self.slurm.check_nothing_is_left(|| format!("{context}\n{}", self.output()));
         let done = self.on("true");
         let run = self.into_run(done);
         let profile = Profile::read(&run.profile_path());
@@ -182,22 +183,19 @@ struct Way {
     how: &'static str,
     options: &'static str,
     cancel: &'static str,
-    /// All processes are killed at once, also those that would carry something.
-    kills: bool,
 }
 
-/// With `proctrack/cgroup`, MPICH over PMI-2 and Open MPI over PMIx. Not here, since only one of them kills all: a rank that is killed without
-/// `-K`, for which PMIx ends the step.
+/// MPICH over PMI-2 and Open MPI over PMIx.
 const WAYS: [Way; 8] = [
-    Way { how: "is-killed 1", options: "-K", cancel: "", kills: false },
+    Way { how: "is-killed 1", options: "-K", cancel: "" },
     // The first task of its node; the others live on for a while.
-    Way { how: "is-killed 0", options: "-K", cancel: "", kills: false },
-    Way { how: "segfaults 1", options: "-K", cancel: "", kills: false },
-    Way { how: "one-exits-3 3", options: "-K", cancel: "", kills: false },
-    Way { how: "waits", options: "", cancel: "JOB", kills: false },
-    Way { how: "waits", options: "", cancel: "-s TERM JOB.0", kills: false },
-    Way { how: "waits", options: "", cancel: "JOB.0", kills: true },
-    Way { how: "aborts-7", options: "", cancel: "", kills: true },
+    Way { how: "is-killed 0", options: "-K", cancel: "" },
+    Way { how: "segfaults 1", options: "-K", cancel: "" },
+    Way { how: "one-exits-3 3", options: "-K", cancel: "" },
+    Way { how: "waits", options: "", cancel: "JOB" },
+    Way { how: "waits", options: "", cancel: "-s TERM JOB.0" },
+    Way { how: "waits", options: "", cancel: "JOB.0" },
+    Way { how: "aborts-7", options: "", cancel: "" },
 ];
 
 impl Way {
@@ -212,22 +210,6 @@ impl Way {
         let met = "for r in 0 1 2 3; do until [ -e truth/here-$r ]; do sleep 0.02; done; done";
         format!("{started} & {met}; scancel {cancel}; wait $!")
     }
-}
-
-/// How each task ended, as `srun` tells it: the number of the task with what is said of it.
-fn ends(said: &str) -> BTreeMap<u32, String> {
-    let mut ends = BTreeMap::new();
-    for line in said.lines().filter_map(|line| line.strip_prefix("srun: error: node")) {
-        let Some((tasks, how)) = line.split_once(": task").and_then(|(_, rest)| rest.split_once(": ")) else {
-            continue;
-        };
-        for part in tasks.trim_start_matches('s').trim().split(',') {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let numbers = first.parse::<u32>().expect("a task")..=last.parse().expect("a task");
-            numbers.for_each(|task| _ = ends.insert(task, how.to_owned()));
-        }
-    }
-    ends
 }
 
 fn compiled(mpi: Mpi, program: &str) -> String {
@@ -259,16 +241,21 @@ fn check_lines(slurm: &Slurm, is_batch: bool) {
     }
 }
 
+/// Shards in a directory that all hosts share, and how they become a profile after the job.
+const SHARED: (&str, &str) = ("export COMMSEE_DIR=$PWD/shards;", "$T recover -o run-%j.db shards");
+/// Shards on the nodes, which are reached after the job.
+const ON_NODES: (&str, &str) = ("", "$T collect --rsh vssh");
+
 /// `scancel` of a job, and of a step, which leaves its batch script alive.
-fn check_cancelled(slurm: &Slurm) {
+fn check_cancelled(slurm: &Slurm, (before, command): (&str, &str)) {
     for mpi in Mpi::ALL {
         for what in ["", ".0"] {
             let place = slurm.place(mpi);
-            let job = place.submit("", &format!("$S $T exec -- '{}' waits", compiled(mpi, "exits")));
+            let job = place.submit("", &format!("{before} $S $T exec -- '{}' waits", compiled(mpi, "exits")));
             place.wait_until_met();
             assert!(place.on(&format!("scancel {job}{what}")).status.success());
             place.wait_until_over(&job);
-            place.check_whole(&format!("{mpi}: scancel JOB{what}"));
+            place.check_made_by(command, &format!("{mpi}: scancel JOB{what}"));
         }
     }
 }
@@ -287,17 +274,18 @@ fn srun_leaves_one_profile() {
 #[ignore = "heavy: needs Slurm"]
 fn a_job_that_is_cancelled_loses_nothing() {
     let Some(slurm) = Slurm::start(&[]) else { return };
-    check_cancelled(&slurm);
+    check_cancelled(&slurm, SHARED);
+    check_cancelled(&slurm, ON_NODES);
 }
 
-/// `/tmp` and `/dev/shm` of the job's own, on every node, which go with the job.
+/// `/tmp` and `/dev/shm` of the job's own, on every node, which go with the job: shards in a shared directory do not.
 #[test]
 #[ignore = "heavy: needs Slurm"]
 fn private_directories_of_a_job_change_nothing() {
     let Some(slurm) = Slurm::start(&["JobContainerType=job_container/tmpfs", "PrologFlags=contain"]) else { return };
     // `srun` by hand does not always wait for the prolog: "Nodes are still not ready", whatever the program.
     check_lines(&slurm, true);
-    check_cancelled(&slurm);
+    check_cancelled(&slurm, SHARED);
 }
 
 /// A launcher of its own inside the allocation, by `through run`.
@@ -351,40 +339,19 @@ fn steps_and_tasks_of_an_array_keep_apart() {
     }
 }
 
-/// Which ways lose what is in the table; `srun` tells the same of the tasks as without `through exec`.
+/// The shards stay on the nodes, and while the job has these, all can be had: by the next line of the batch script, and by `through run` itself.
 #[test]
 #[ignore = "heavy: needs Slurm"]
-fn tasks_stay_until_all_is_carried() {
-    let Some(slurm) = Slurm::with_cgroups(&[]) else { return };
-    for mpi in Mpi::ALL {
-        let program = compiled(mpi, "exits");
-        for way in WAYS.iter().filter(|way| !way.kills) {
-            let context = format!("{mpi}: {} {} {}", way.how, way.options, way.cancel);
-            let plain = slurm.place(mpi).on(&way.line("", &program));
-            let place = slurm.place(mpi);
-            let done = place.on(&way.line("$T exec --", &program));
-            assert_eq!(done.status.code(), plain.status.code(), "{context}: {}{}", done.stderr, plain.stderr);
-            assert!(!done.status.success() && ends(&plain.stderr).len() == 4, "{context}: {}", plain.stderr);
-            assert_eq!(ends(&done.stderr), ends(&plain.stderr), "{context}");
-            place.check_whole(&context);
-        }
-    }
-}
-
-/// `MPI_Abort` and `scancel JOB.STEP` kill all at once. The shards stay on the nodes, and while the job has these, all can be had: by the next
-/// line of the batch script, and by `through run` itself.
-#[test]
-#[ignore = "heavy: needs Slurm"]
-fn what_is_killed_at_once_is_collected_in_the_allocation() {
+fn what_dead_ranks_leave_is_collected_in_the_allocation() {
     // Directories that go with the job: nobody else could have it.
     let own = ["JobContainerType=job_container/tmpfs", "PrologFlags=contain"];
     let Some(slurm) = Slurm::with_cgroups(&own) else { return };
     for mpi in Mpi::ALL {
         let program = compiled(mpi, "exits");
-        for way in WAYS.iter().filter(|way| way.kills) {
+        // The whole job ends with its script.
+        for way in WAYS.iter().filter(|way| way.cancel != "JOB") {
             let lines = [
                 format!("{}\n$T collect", way.line("$T exec --", &program)),
-                format!("export COMMSEE_WATCH=0\n{}\n$T collect", way.line("$T exec --", &program)),
                 way.line("$T exec --", &program).replacen("$S", "$T run -o run-%j.db -- $S", 1),
             ];
             for line in lines {
@@ -396,82 +363,23 @@ fn what_is_killed_at_once_is_collected_in_the_allocation() {
     }
 }
 
-/// The same without a batch script: the allocation ends with the step, and Slurm gives no way to the nodes any more. Where the machine is
-/// busy, watchers are killed late and carry some shards before that.
+/// The same without a batch script: the allocation ends with the step, and Slurm gives no way to the nodes any more.
 #[test]
 #[ignore = "heavy: needs Slurm"]
-fn what_is_killed_at_once_without_a_script_stays_on_its_hosts() {
+fn what_dead_ranks_leave_without_a_script_stays_on_its_hosts() {
     let Some(slurm) = Slurm::with_cgroups(&[]) else { return };
     for mpi in Mpi::ALL {
         let program = compiled(mpi, "exits");
-        for way in WAYS.iter().filter(|way| way.kills) {
+        for way in &WAYS {
             let place = slurm.place(mpi);
             place.on(&way.line("$T exec --", &program));
             let told = place.on("$T collect");
             let (said, context) = (&told.stderr, format!("{mpi}: {} {}", way.how, way.cancel));
-            let early = place.profiles();
-            let ranks = |path| Profile::read(path).ranks.iter().map(|rank| rank.rank).collect();
-            let carried: Vec<u32> = early.first().map_or_else(Vec::new, |path| ranks(path));
-            assert_eq!(
-                (told.status.code(), early.len() < 2),
-                (Some(i32::from(early.is_empty())), true),
-                "{context}: {said}"
-            );
-            if carried.len() == 4 {
-                place.check_whole(&context);
-                continue;
+            assert_eq!(told.status.code(), Some(1), "{context}: {said}");
+            for words in ["shards of ranks 0-2 in /dev/shm", "shards of rank 3 in /dev/shm", "(srun: error: "] {
+                assert!(said.contains(words), "{context}: {said}");
             }
-            for (ranks, words) in [(0..3, "shards of ranks 0-2 in /dev/shm"), (3..4, "shards of rank 3 in /dev/shm")] {
-                let is_carried = ranks.into_iter().all(|rank| carried.contains(&rank));
-                assert!(said.contains(words) || is_carried, "{context}: {said}");
-            }
-            assert!(said.contains("(srun: error: "), "{said}");
-            early.iter().for_each(|path| fs::remove_file(path).expect("a profile"));
-            let told = place.on("$T collect --rsh vssh");
-            assert!(told.status.success(), "{context}: {}", told.stderr);
-            place.check_whole(&context);
-        }
-    }
-}
-
-/// A program that does not end by SIGTERM is killed after `KillWait`. What it had counted by then was copied.
-#[test]
-#[ignore = "heavy: needs Slurm"]
-fn what_a_program_had_counted_when_it_was_told_to_end_is_kept() {
-    let Some(slurm) = Slurm::with_cgroups(&[]) else { return };
-    for mpi in Mpi::ALL {
-        let place = slurm.place(mpi);
-        let way = WAYS.iter().find(|way| way.cancel == "JOB").expect("a way");
-        let program = compiled(mpi, "exits");
-        place.on(&way.line("sh -c \"trap '' TERM; exec $T exec -- \\$0 \\$1\"", &program));
-        let told = place.on("$T collect");
-        assert!(told.status.success(), "{mpi}: {}", told.stderr);
-        let run = place.into_run(told);
-        check_profile(&run, &Profile::read(&run.profile_path()));
-        slurm.cluster.hosts().iter().for_each(|host| _ = slurm.cluster.on(host, "rm -f /dev/shm/*commsee-*"));
-    }
-}
-
-/// With cgroups Slurm signals the tasks, and not what they started; without, all processes.
-#[test]
-#[ignore = "heavy: needs Slurm"]
-fn a_signal_reaches_each_program_once() {
-    let script = "trap 'echo >>truth/got-$SLURM_PROCID' USR1; >truth/here-$SLURM_PROCID
-                  until [ -e truth/go ]; do sleep 0.05; done";
-    for start in [|| Slurm::with_cgroups(&[]), || Slurm::start(&[])] {
-        let Some(slurm) = start() else { return };
-        for before in ["", "$T exec --"] {
-            let place = slurm.place(Mpi::OpenMpi);
-            fs::write(place.folder.path().join("truth/program.sh"), script).expect("a script");
-            let met = "for r in 0 1 2 3; do until [ -e truth/$f-$r ]; do sleep 0.02; done; done";
-            let line = format!(
-                "$S {before} bash truth/program.sh & f=here; {met}; j=$(squeue -h -o %i)
-                 scancel -s STOP $j.0; scancel -s CONT $j.0; scancel -s USR1 $j.0; f=got; {met}; >truth/go; wait $!"
-            );
-            let done = place.on(&line);
-            assert!(done.status.success(), "{}", done.stderr);
-            let counts = place.on("cat truth/got-* | wc -l").stdout;
-            assert_eq!(counts.trim(), "4", "{before}");
+            place.check_made_by(ON_NODES.1, &context);
         }
     }
 }
@@ -492,7 +400,8 @@ fn check_time_limit(slurm: &Slurm) {
         .into_iter()
         .map(|mpi| {
             let place = slurm.place(mpi);
-            let job = place.submit("-t 1", &format!("$S $T exec -- '{}' waits", compiled(mpi, "exits")));
+            let line = format!("{} $S $T exec -- '{}' waits", SHARED.0, compiled(mpi, "exits"));
+            let job = place.submit("-t 1", &line);
             place.wait_until_met();
             (place, job)
         })
@@ -500,6 +409,6 @@ fn check_time_limit(slurm: &Slurm) {
     for (place, job) in places {
         place.wait_until_over(&job);
         let what = format!("{}: time limit", place.mpi);
-        place.check_whole(&what);
+        place.check_made_by(SHARED.1, &what);
     }
 }

@@ -47,12 +47,11 @@ struct Head {
     /// A moment that all ranks here count from.
     origin_ns: AtomicU64,
     announcer_pid: AtomicU32,
-    /// 1: a process outlives the ranks of this host, and carries what they leave.
-    watched: AtomicU32,
     /// Ranks that have come to `MPI_Finalize`, knowing that all record.
     arrived: AtomicU32,
     /// 1: ranks that are waited for will not come.
     given_up: AtomicU32,
+    reserved: AtomicU32,
     /// In which all ranks here are; or [`SEVERAL`].
     namespaces: AtomicU64,
 }
@@ -183,14 +182,6 @@ impl Roll {
     pub fn announcer(&self) -> Option<(u32, u32)> {
         let pid = self.head().announcer_pid.load(Ordering::Acquire);
         (pid != 0).then(|| (self.head().announcer.load(Ordering::Acquire), pid))
-    }
-
-    pub fn is_watched(&self) -> bool {
-        self.head().watched.load(Ordering::Acquire) == 1
-    }
-
-    pub fn set_watched(&self) {
-        self.head().watched.store(1, Ordering::Release);
     }
 
     pub fn set_announcer(&self, rank: u32, pid: u32) {

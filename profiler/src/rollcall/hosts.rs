@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use vocabulary::profile::Claim;
 pub use vocabulary::profile::hosts::JOINED;
-use vocabulary::profile::hosts::{Folder, Note, RECORDS};
+use vocabulary::profile::hosts::{Folder, RECORDS};
 use vocabulary::ranks::Ranks;
 
 use super::verdict::Verdict;
@@ -74,11 +74,6 @@ impl Hosts {
     /// The name tells how many ranks, so that nobody has to open thousands of files.
     fn records(first: u32, count: usize) -> String {
         format!("{first}-{count}.{RECORDS}")
-    }
-
-    /// Tells those who come after the job of this host. Returns the note.
-    pub fn announce(&self, note: &Note) -> io::Result<PathBuf> {
-        self.folder.tell(note)
     }
 
     /// Tells the others the ranks of this host. Returns the rank that the file is called after.

@@ -9,7 +9,6 @@ mod job;
 mod launcher;
 mod spawned;
 mod verdict;
-mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -20,7 +19,7 @@ use hosts::Hosts;
 pub use job::{Job, find};
 use verdict::Verdict;
 use vocabulary::profile::Claim;
-use vocabulary::profile::hosts::{Folder, Note, is_held};
+use vocabulary::profile::hosts::{Folder, Note};
 use vocabulary::profile::recover::host_name;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -107,8 +106,7 @@ impl RollCall {
         }
     }
 
-    /// Of a job over several hosts, the first rank of each leaves a note of where its shards lie, and sees to it that somebody
-    /// outlives the ranks there who carries them to the others.
+    /// Of a job over several hosts, the first rank of each leaves a note of where its shards lie.
     pub fn announce(&self, note: impl FnOnce(Option<PathBuf>) -> Note) {
         let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return };
         if !roll.is_opener() {
@@ -116,11 +114,8 @@ impl RollCall {
         }
         let note = note(Some(roll.path().to_owned()));
         let (rank, pid) = (note.rank, note.pid);
-        if let Ok(path) = hosts.announce(&note) {
+        if hosts.folder().tell(&note).is_ok() {
             roll.set_announcer(rank, pid);
-            if watch::start(&path) {
-                roll.set_watched();
-            }
         }
     }
 
@@ -132,13 +127,6 @@ impl RollCall {
     /// Whether so many are all ranks of this host, and those on others cannot be found.
     pub fn is_all_of_host(&self, count: u64) -> bool {
         self.hosts.is_none() && self.local_ranks.is_some_and(|local| local < self.ranks && u64::from(local) == count)
-    }
-
-    /// Whether somebody carries what ranks leave on this host.
-    pub fn is_watched(&self) -> bool {
-        let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return false };
-        let note = roll.announcer().map(|(rank, pid)| hosts.folder().note(rank, pid));
-        roll.is_watched() && note.is_some_and(|note| is_held(&note) != Some(false))
     }
 
     /// Ranks of this host that have joined so far.
@@ -299,6 +287,18 @@ impl RollCall {
             _ => None,
         };
         Some(Remains { carried, local })
+    }
+
+    /// This process has left its shard, and meets nobody: it brings the shard to where processes of other hosts see it. `None`: that
+    /// cannot be.
+    pub fn bring(&self, shard: &Path) -> Option<Folder> {
+        let folder = self.hosts.as_ref()?.folder();
+        let brought = folder.carry(shard);
+        if let Some(roll) = self.roll.as_ref().filter(|roll| roll.finish(self.rank)) {
+            roll.remove();
+        }
+        folder.look_again();
+        brought.ok().map(|()| folder.clone())
     }
 
     /// The profile is made.

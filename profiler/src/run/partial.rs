@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use vocabulary::profile::hosts::Folder;
+use vocabulary::profile::join::Joined;
 use vocabulary::profile::recover::{shard_name, snapshot_name};
-use vocabulary::ranks::Ranks;
-use vocabulary::shard::{FINISHED, read_header};
+use vocabulary::shard::FINISHED;
 
 use crate::guest::say;
 use crate::rollcall::{Remains, RollCall};
@@ -34,22 +34,19 @@ pub fn finish(roll_call: &RollCall) {
     if files.is_empty() {
         return;
     }
-    match join::files(&files, &paths::profile()) {
-        Ok(written) => {
-            output::say_where(&written, &paths::profile());
-            say_missing(&files, size, roll_call, remains.carried.is_some());
-            remove(&files);
-            write_snapshots(run, size);
-            roll_call.clear();
-        }
-        Err(trouble) => output::say_lost(&trouble),
+    let Some(joined) = join::files(&files, &paths::profile(), output::say_lost) else { return };
+    say_missing(&joined, roll_call, remains.carried.is_some());
+    write_snapshots(run, size);
+    // What else the files of a run that are left tell, they tell to `through recover`.
+    if !joined.is_cut {
+        roll_call.clear();
     }
 }
 
 /// Which ranks the profile lacks. It must not be taken for whole.
-fn say_missing(files: &[PathBuf], size: u32, roll_call: &RollCall, are_carried: bool) {
-    let present: Ranks = files.iter().filter_map(|file| Some(read_header(file)?.world_rank)).collect();
-    if present.count() == u64::from(size) {
+fn say_missing(joined: &Joined, roll_call: &RollCall, are_carried: bool) {
+    let Joined { present, ranks, .. } = joined;
+    if joined.missing().is_empty() {
         return;
     }
     let why = if roll_call.is_all_of_host(present.count()) {
@@ -59,7 +56,7 @@ fn say_missing(files: &[PathBuf], size: u32, roll_call: &RollCall, are_carried: 
     } else {
         "the others ran without commsee. Load it on every rank"
     };
-    say::warn(&format!("only ranks {present} of {size} are in the profile: {why}"));
+    say::warn(&format!("only ranks {present} of {ranks} are in the profile: {why}"));
 }
 
 /// Snapshots that not all ranks took part in.
@@ -70,16 +67,9 @@ fn write_snapshots(run: [u64; 2], size: u32) {
         if files.is_empty() {
             return;
         }
-        match join::files(&files, &snapshots::wanted(number)) {
-            Ok(written) => output::say_where(&written, &snapshots::wanted(number)),
-            Err(trouble) => snapshots::say_lost(&trouble),
-        }
-        remove(&files);
+        join::files(&files, &snapshots::wanted(number), snapshots::say_lost);
+        files.iter().for_each(|file| _ = fs::remove_file(file));
     }
-}
-
-fn remove(files: &[PathBuf]) {
-    files.iter().for_each(|file| _ = fs::remove_file(file));
 }
 
 /// Where a file of this run lies, which another rank made.

@@ -7,7 +7,7 @@ use std::ffi::{CString, c_int};
 
 use parking_lot::Mutex;
 use vocabulary::profile::recover::shard_name;
-use vocabulary::shard::{FINISHED, LEFT, Moment, RUNNING};
+use vocabulary::shard::{FINISHED, Header, LEFT, Moment, RUNNING};
 
 use crate::guest::caller::Caller;
 use crate::guest::{clock, guard, say, state};
@@ -42,7 +42,7 @@ thread_local! {
     static SEEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Of a job over several hosts, whose processes cannot find each other's shards.
+/// Of a job over several hosts, whose processes bring their shards to where all see them.
 static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
 /// `MPI_Session_init` has succeeded. `session` is where its handle is, or 0 where that cannot be read.
@@ -220,15 +220,16 @@ extern "C" fn leave() {
             return;
         }
         // Others read it as soon as it says so.
-        if output::keep_or_say(LEFT).is_none() {
-            return;
-        }
-        // Somebody waits for the last process of each host.
-        if HOSTS.try_lock().is_some_and(|hosts| hosts.as_ref().is_some_and(RollCall::is_watched)) {
-            return;
-        }
+        let Some(own) = output::keep_or_say(LEFT) else { return };
         let (run, size) = (header.run(), header.world_size());
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
-        join::when_complete(&names, |header| header.state == LEFT, &paths::profile(), output::say_lost);
+        let hosts = HOSTS.try_lock().and_then(|mut hosts| hosts.take());
+        let folder = hosts.as_ref().and_then(|hosts| hosts.bring(&own));
+        let claim =
+            folder.map_or_else(|| own.with_file_name(format!("{}.claim", names[0])), |folder| folder.claim_path());
+        let is_left = |header: &Header| header.state == LEFT;
+        if join::when_complete(&claim, &names, is_left, &paths::profile(), output::say_lost) {
+            hosts.iter().for_each(RollCall::clear);
+        }
     });
 }

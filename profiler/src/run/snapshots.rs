@@ -46,7 +46,8 @@ pub fn take() {
     taken.push(path);
     let (run, size) = (header.run(), header.world_size());
     let names: Vec<String> = (0..size).map(|rank| snapshot_name(run, rank, number)).collect();
-    join::when_complete(&names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
+    let claim = directory.join(format!("{}.claim", names[0]));
+    join::when_complete(&claim, &names, |header| header.state == SNAPSHOT, &wanted(number), say_lost);
 }
 
 /// Where the profile of a snapshot is wanted: `run-snapshot-1.db` beside `run.db`.

@@ -56,12 +56,6 @@ impl Drop for Claim {
     }
 }
 
-/// Holds a file that is there already for as long as it is open. `None` while another process does, or where that cannot be.
-pub fn hold(path: &Path) -> Option<File> {
-    let file = open(path, false).ok()?;
-    locks::take(file.as_raw_fd()).is_ok_and(|held| held).then_some(file)
-}
-
 /// No symbolic link is followed, and no pipe waited for: directories of shards are everybody's.
 fn open(path: &Path, is_new: bool) -> io::Result<File> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;

@@ -93,10 +93,6 @@ fn of_file(path: &Path) -> State {
     if is_claim(path) && is_held(path) == Some(true) {
         return State::Alive;
     }
-    // Somebody holds what a host told, for as long as its ranks live.
-    if is_folder(path) && entries(path).iter().any(|note| is_held(note) == Some(true)) {
-        return State::Alive;
-    }
     read_header(path).map_or(State::Dead, |header| life(path, &header))
 }
 

@@ -1,6 +1,6 @@
 //! What the hosts of a job leave where all of them see it, for whoever comes after a job that did not end well. Each host has a note in
-//! the folder of the job: which host it is, and where its ranks have their shards. The note is held (locked) for as long as something
-//! on the host will still carry these shards into the folder; when they have been carried it is renamed.
+//! the folder of the job: which host it is, and where its ranks have their shards. When these have been carried into the folder the note
+//! is renamed.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::claim::{self, Claim};
-use super::locks::{self, Reach};
+use super::claim::Claim;
 use super::recover::{Run, find as find_runs};
 use crate::access;
 use crate::ranks::Ranks;
@@ -78,26 +77,6 @@ impl Note {
 pub struct Told {
     pub note: Note,
     pub path: PathBuf,
-    /// The shards of its host lie in the folder.
-    pub is_carried: bool,
-}
-
-impl Told {
-    /// See [`is_held`].
-    pub fn is_held(&self) -> Option<bool> {
-        is_held(&self.path)
-    }
-
-    /// Holds the note for as long as the file is open.
-    pub fn hold(path: &Path) -> Option<File> {
-        claim::hold(path)
-    }
-}
-
-/// Whether somebody on the host of a note will still carry its shards; `None` where the file system cannot tell.
-pub fn is_held(note: &Path) -> Option<bool> {
-    let is_told = |held: &bool| *held || locks::reach(note.parent().unwrap_or(note)) != Reach::Doubtful;
-    locks::is_held(note).filter(is_told)
 }
 
 /// The folder of a job, hidden beside its profile or wherever its hosts all see it.
@@ -166,7 +145,7 @@ impl Folder {
         let written = (|| {
             let mut file = self.create(&aside)?;
             file.write_all(content)?;
-            // Not synced: a batch system may leave only milliseconds, and closing a file is what other hosts see it by.
+            // Not synced: closing a file is what other hosts see it by.
             drop(file);
             fs::rename(&aside, &path)
         })();
@@ -246,15 +225,10 @@ impl Folder {
         }
     }
 
-    /// Copies a shard into the folder, as far as it is in use.
-    pub fn copy(&self, shard: &Path) -> io::Result<PathBuf> {
-        let name = shard.file_name().and_then(OsStr::to_str).ok_or(io::ErrorKind::InvalidInput)?;
-        self.write(name, &read_file(shard)?)
-    }
-
-    /// Moves a shard into the folder.
+    /// Moves a shard into the folder, as far as it is in use.
     pub fn carry(&self, shard: &Path) -> io::Result<()> {
-        self.copy(shard)?;
+        let name = shard.file_name().and_then(OsStr::to_str).ok_or(io::ErrorKind::InvalidInput)?;
+        self.write(name, &read_file(shard)?)?;
         fs::remove_file(shard)
     }
 
@@ -265,12 +239,7 @@ impl Folder {
 
     /// The shards of this host lie in the folder now.
     pub fn set_carried(note: &Path) -> io::Result<()> {
-        fs::rename(note, Folder::as_carried(note))
-    }
-
-    /// What a note is called when the shards of its host lie in the folder.
-    pub fn as_carried(note: &Path) -> PathBuf {
-        note.with_extension(CARRIED)
+        fs::rename(note, note.with_extension(CARRIED))
     }
 
     /// For whoever makes the profile; nobody else does meanwhile.
@@ -331,7 +300,7 @@ pub fn read(path: &Path) -> Option<Told> {
     let file = OpenOptions::new().read(true).custom_flags(NOT_FOLLOWED).open(path).ok()?;
     io::Read::read_to_end(&mut io::Read::take(file, MOST_BYTES), &mut text).ok()?;
     let note = serde_json::from_slice(&text).ok()?;
-    Some(Told { note, path: path.to_owned(), is_carried: path.extension() == Some(OsStr::new(CARRIED)) })
+    Some(Told { note, path: path.to_owned() })
 }
 
 const NOT_FOLLOWED: i32 = libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -359,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_are_read_as_they_were_told_and_held_by_who_carries() {
+    fn notes_are_read_as_they_were_told() {
         let place = tempfile::tempdir().unwrap();
         let folder = Folder::new(place.path(), &note(0).run, JOINED);
         for rank in [2, 0] {
@@ -367,11 +336,6 @@ mod tests {
         }
         let told = folder.told();
         assert_eq!(told.iter().map(|told| &told.note).collect::<Vec<_>>(), [&note(0), &note(2)]);
-        assert_eq!(told[0].is_held(), Some(false));
-        let held = Told::hold(&told[0].path).unwrap();
-        assert_eq!(told[0].is_held(), Some(true));
-        drop(held);
-        assert_eq!(told[0].is_held(), Some(false));
         Folder::set_carried(&told[0].path).unwrap();
         assert_eq!(folder.waiting().len(), 1);
         assert_eq!(Folder::find(&[place.path().to_owned()]), std::slice::from_ref(&folder));

@@ -3,6 +3,7 @@
 mod claim;
 pub mod debris;
 pub mod hosts;
+pub mod join;
 mod life;
 pub mod locks;
 pub mod recover;

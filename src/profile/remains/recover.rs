@@ -1,20 +1,20 @@
 //! Finds the shards that are left of runs that did not end in `MPI_Finalize`, and makes a profile of each run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::debris::{self, entries, others, state};
+use super::join::{From, join};
 use super::life::{State, is_here, life};
 pub use super::run::{Part, Run};
 pub use crate::host::{host_name, process_start};
 use crate::profile::error::Error;
 use crate::profile::write::Writer;
 use crate::ranks::Ranks;
-use crate::shard::{self, FORMAT, HEADER_BYTES, Header, RUNNING, SNAPSHOT, Shard, read_file, read_header, run_in_name};
+use crate::shard::{self, FORMAT, Header, RUNNING, SNAPSHOT, Shard, read_header, run_in_name};
 pub use crate::shard::{run_name, shard_name, snapshot_name};
-use crate::stream::{Detail, Extent, MergedShards, OTHER_EDGES};
 
 /// A profile made of shards.
 pub struct Recovered {
@@ -35,13 +35,6 @@ pub enum Absence {
     OtherHosts,
     /// One or the other.
     Unknown,
-}
-
-/// Where the bytes of a shard are.
-#[derive(Clone, Copy)]
-enum From<'a> {
-    File(&'a Path),
-    Part(&'a Part),
 }
 
 /// All runs with shards in these directories. What cannot be read, or is no shard, is passed over.
@@ -102,8 +95,8 @@ pub fn find_except(directories: &[PathBuf], own: &[PathBuf]) -> Vec<Run> {
 
 /// Adds the shards that a profile carries to those of its run, which may be a new one.
 pub fn add_parts(runs: &mut Vec<Run>, parts: Vec<Part>) -> Result<(), String> {
-    let read = |part: &Part| parse((part.read)()?);
-    let Some((shard, _)) = parts.iter().find_map(|part| read(part).ok()) else {
+    let read = |part: &Part| Shard::parse(&(part.read)()?).map_err(|error| error.to_string());
+    let Some(shard) = parts.iter().find_map(|part| read(part).ok()) else {
         return parts.first().map_or(Ok(()), |part| Err(read(part).err().unwrap_or_default()));
     };
     let id = shard.header.run;
@@ -119,63 +112,15 @@ pub fn add_parts(runs: &mut Vec<Run>, parts: Vec<Part>) -> Result<(), String> {
 /// Makes a profile of what a run left, or has in its shards so far, under the wanted name or the next free one. A profile that lacks ranks
 /// carries the shards.
 pub fn recover(run: &Run, wanted: &Path) -> Result<Recovered, Error> {
-    let (mut damaged, mut damaged_parts, mut left_out) = (Vec::new(), 0, Vec::new());
-    let mut ranks = 0;
-    let mut present = BTreeSet::new();
     let mut hosts = Hosts::default();
-    let writer = Writer::create(wanted)?;
-    let mut found = BTreeSet::new();
-    let extents = run.sources().filter_map(|from| {
-        let (shard, _) = from.read(run).ok()?;
-        ranks = shard.header.world_size;
-        found.insert(shard.header.world_rank);
-        Some(Extent::of(&shard))
-    });
-    let extent = Extent::of_all(extents);
-    let is_part = (found.len() as u64) < u64::from(ranks);
-    let (detail, trouble) = Detail::wanted(extent);
-    let mut merged = MergedShards::new(detail, extent.is_phased);
-    for from in run.sources() {
-        match from.read(run) {
-            Ok((mut shard, mut bytes)) if present.insert(shard.header.world_rank) => {
-                if from.may_live(&shard.header, run) {
-                    mark_alive(&mut shard);
-                }
-                if shard.damaged > 0 {
-                    damaged.push(from.name());
-                    damaged_parts += shard.damaged;
-                }
-                ranks = shard.header.world_size;
-                hosts.add(&shard.header);
-                if is_part {
-                    bytes[..HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&*shard.header));
-                    writer.keep(shard.header.world_rank, &bytes)?;
-                }
-                shard.coarsen(&extent.buckets());
-                merged.add(shard);
-            }
-            Ok((shard, _)) => {
-                left_out.push((from.name(), format!("rank {} is there already", shard.header.world_rank)))
-            }
-            Err(error) => left_out.push((from.name(), error)),
+    let joined = join(Writer::create(wanted)?, &run.id, run.sources(), |from, shard| {
+        if may_live(from, &shard.header, run) {
+            mark_alive(shard);
         }
-    }
-    let mut notes: Vec<String> = trouble.into_iter().collect();
-    if extent.has_lost_edges {
-        notes.push(OTHER_EDGES.to_owned());
-    }
-    if let Some(first) = damaged.first() {
-        notes.push(format!("{}: {damaged_parts} damaged parts were left out", several(first, damaged.len())));
-    }
-    if let Some((first, error)) = left_out.first() {
-        notes.push(format!("{}: left out: {error}", several(first, left_out.len())));
-    }
-    if present.is_empty() {
-        return Err(notes.pop().map_or(Error::Nothing, Error::Unreadable));
-    }
-    let missing_ranks = Ranks::first(ranks.into()).without(&present.into_iter().collect());
-    let absence = hosts.absence(ranks);
-    Ok(Recovered { path: writer.write(detail, &mut merged.stream())?.path, missing_ranks, absence, notes })
+        hosts.add(&shard.header);
+    })?;
+    let (missing_ranks, absence) = (joined.missing(), hosts.absence(joined.ranks));
+    Ok(Recovered { path: joined.written.path, missing_ranks, absence, notes: joined.notes })
 }
 
 impl Recovered {
@@ -228,55 +173,20 @@ fn mark_alive(shard: &mut Shard) {
     }
 }
 
-impl From<'_> {
-    /// A shard of this run, and its bytes. A file may have been replaced since it was found.
-    fn read(self, run: &Run) -> Result<(Shard, Vec<u8>), String> {
-        let (shard, bytes) = match self {
-            From::File(path) => parse(read_file(path).map_err(|error| error.to_string())?)?,
-            From::Part(part) => parse((part.read)()?)?,
-        };
-        if run_name(shard.header.run) == run.id {
-            Ok((shard, bytes))
-        } else {
-            Err("it belongs to another run".to_owned())
-        }
-    }
-
-    fn name(self) -> String {
-        match self {
-            From::File(path) => path.display().to_string(),
-            From::Part(part) => format!("{}, rank {}", part.profile.display(), part.rank),
-        }
-    }
-
-    fn may_live(self, header: &Header, run: &Run) -> bool {
-        match self {
-            From::File(path) => match life(path, header) {
-                State::Alive => true,
-                State::Dead => false,
-                State::Elsewhere | State::Unknown => run.alive,
-            },
-            From::Part(_) => false,
-        }
-    }
-}
-
-fn parse(bytes: Vec<u8>) -> Result<(Shard, Vec<u8>), String> {
-    Ok((Shard::parse(&bytes).map_err(|error| error.to_string())?, bytes))
-}
-
-/// `a.shard`, or `a.shard and 3 more shards`.
-fn several(first: &str, count: usize) -> String {
-    match count {
-        1 => first.to_owned(),
-        2 => format!("{first} and one more shard"),
-        _ => format!("{first} and {} more shards", count - 1),
+fn may_live(from: From, header: &Header, run: &Run) -> bool {
+    match from {
+        From::File(path) => match life(path, header) {
+            State::Alive => true,
+            State::Dead => false,
+            State::Elsewhere | State::Unknown => run.alive,
+        },
+        From::Part(_) => false,
     }
 }
 
 impl Run {
     /// Files first.
-    fn sources(&self) -> impl Iterator<Item = From<'_>> {
+    fn sources(&self) -> impl Iterator<Item = From<'_>> + Clone {
         let files = self.shards.iter().map(|path| From::File(path));
         files.chain(self.parts.iter().map(From::Part))
     }

@@ -1,8 +1,5 @@
 //! `through collect`: the profile of a job from shards on all its hosts.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use commsee::profile::hosts::Folder;
 
 use super::lines::Lines;
@@ -26,8 +23,7 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
     let mut any = false;
     let mut lines = Lines::new();
     for folder in &folders {
-        let (run, wanted) = (folder.told().first().map(|told| told.note.run.clone()), folder.wanted());
-        let before = wanted.as_deref().map(profiles_beside).unwrap_or_default();
+        let run = folder.told().first().map(|told| told.note.run.clone());
         let collected = collect(folder, &reach);
         let absent = collected.absent(folder, &reach.command(folder));
         if let Some((run, recovered)) = &collected.joined {
@@ -41,16 +37,7 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
         } else if absent.is_empty()
             && let Some(run) = run.as_deref().and_then(|run| run.get(..8))
         {
-            // The hosts were done while this one waited for them; or somebody has removed all.
-            let now = wanted.as_deref().map(profiles_beside).unwrap_or_default();
-            match now.into_iter().find(|path| !before.contains(path)) {
-                Some(made) => {
-                    any = true;
-                    let made = path(&relative(&made));
-                    lines.add(format_args!("{made}: its hosts have made the profile of run {run}"));
-                }
-                None => say(format_args!("run {run}: no shard is left on its hosts")),
-            }
+            say(format_args!("run {run}: no shard is left on its hosts"));
         }
         absent.iter().for_each(say);
     }
@@ -59,9 +46,4 @@ pub fn command(arguments: &Collect) -> Result<bool, Error> {
     }
     lines.end()?;
     Ok(any)
-}
-
-fn profiles_beside(wanted: &Path) -> Vec<PathBuf> {
-    let entries = wanted.parent().and_then(|parent| fs::read_dir(parent).ok()).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.extension() == wanted.extension()).collect()
 }

@@ -12,7 +12,7 @@ use crate::cli::Recover;
 use crate::error::Error;
 use crate::job::collect::{self, Reach};
 use crate::job::parts::parts;
-use crate::job::{carry, shards};
+use crate::job::shards;
 use crate::text::escape::path;
 use crate::text::message::say;
 
@@ -74,10 +74,8 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     }
     let mut elsewhere = Vec::new();
     if profiles.is_empty() {
-        let places = if named.is_empty() { carry::places(None) } else { named };
-        let mut away = Folder::find(&places);
-        away.retain(|folder| !folder.told().iter().any(|told| seen.contains(&told.note.run)));
-        elsewhere = collect::elsewhere(&away, arguments.running);
+        let is_seen = |folder: &&Folder| folder.told().iter().any(|told| seen.contains(&told.note.run));
+        elsewhere = collect::elsewhere(folders.iter().filter(|folder| !is_seen(folder)), arguments.running);
         elsewhere.iter().for_each(say);
     }
     if !(arguments.running || arguments.keep) {

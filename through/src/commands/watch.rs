@@ -3,22 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use commsee::profile::hosts;
-
 use crate::cli::Watch;
 use crate::error::Error;
-use crate::job::{shards, signals, watch as watcher};
+use crate::job::{shards, signals};
 use crate::live::{Ending, Live, Stream, Wanted};
 use crate::text::message::say;
 
 /// Whether there was a job.
 pub fn watch(arguments: &Watch) -> Result<bool, Error> {
-    // libcommsee.so starts it on each host of a job over several, with the note of that host.
-    if let Some(note) = arguments.what.as_deref().filter(|path| path.is_file() && hosts::read(path).is_some()) {
-        return Ok(watcher::watch(note));
-    }
-    let named = arguments.what.clone();
-    let (directories, wanted) = match named {
+    let (directories, wanted) = match arguments.what.clone() {
         Some(path) if path.is_dir() => (vec![path], Wanted::Newest),
         Some(name) => (shards::directories(&[]), Wanted::Named(name.to_string_lossy().into_owned())),
         None => (shards::directories(&[]), Wanted::Newest),

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
 
 use commsee::profile::hosts::{self, Folder, Made, Note, Told};
 use commsee::profile::recover::{Absence, Recovered, Run};
@@ -25,6 +26,10 @@ pub fn shards_of(note: &Note) -> Vec<(PathBuf, Header)> {
     let is_of_host = |header: &Header| shard::text(&header.host) == note.host;
     paths.filter_map(|path| read_header(&path).filter(is_of_host).map(|header| (path, header))).collect()
 }
+
+/// How long ranks may outlive their launcher before they count as still running: Open MPI and Slurm ask them to end, and kill them later.
+const ENDING: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// What became of a host's shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,10 +70,16 @@ impl Carried {
 
 /// Carries the shards of a host whose directories can be seen from here, and whose ranks have ended.
 pub fn host(told: &Told, folder: &Folder) -> Carried {
-    let shards = shards_of(&told.note);
-    if shards.iter().any(|(path, header)| life(path, header) != State::Dead) {
-        return Carried::Living;
-    }
+    let begun = Instant::now();
+    let shards = loop {
+        let shards = shards_of(&told.note);
+        match shards.iter().map(|(path, header)| life(path, header)).max() {
+            None | Some(State::Dead) => break shards,
+            // They may be ending just now, as their launcher did.
+            Some(State::Alive) if begun.elapsed() < ENDING => sleep(PAUSE),
+            Some(_) => return Carried::Living,
+        }
+    };
     let paths: Vec<PathBuf> = shards.into_iter().map(|(path, _)| path).collect();
     // The rank that told of the host had its shard by then.
     let first = format!("commsee-{}-{}.shard", told.note.run, told.note.rank);
@@ -98,12 +109,6 @@ pub fn all(folder: &Folder, shards: &[PathBuf]) -> bool {
             .collect();
         parts.into_iter().all(|part| part.join().is_ok_and(|left| left == 0))
     })
-}
-
-/// Whether these are all hosts that the job was on, as far as launchers tell.
-pub fn are_all_hosts(told: &[Told]) -> bool {
-    let ranks: Option<u64> = told.iter().map(|told| told.note.local_ranks.map(u64::from)).sum();
-    told.first().is_some_and(|first| ranks >= Some(u64::from(first.note.world_size)))
 }
 
 /// Makes the profile of what all hosts carried into a folder, which goes if nothing more can come. `None`: there is nothing, somebody

@@ -1,5 +1,4 @@
-//! Brings together what the hosts of a job hold. Watchers do so by themselves; a host without one is asked in the way in which the
-//! launcher reached it.
+//! Brings together what the hosts of a job hold, by asking each in the way in which the launcher reached it.
 
 mod reach;
 
@@ -8,19 +7,17 @@ use std::time::{Duration, Instant};
 
 use commsee::profile::hosts::{Folder, Note, Told};
 use commsee::profile::recover::{Recovered, Run, host_name};
+use commsee::profile::{State, life, locks};
 
 use crate::job::carry::{self, Carried};
 use crate::job::shards;
 pub use reach::Reach;
 
-/// How long watchers are waited for.
-const PATIENCE: Duration = Duration::from_secs(15);
-/// A watcher that ends has renamed its note by then.
-const UNHELD: Duration = Duration::from_secs(1);
+/// How long another process may take to make the profile.
+const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// What became of a job's hosts.
-#[derive(Default)]
 pub struct Collected {
     /// `None`: somebody else made the profile, or nobody.
     pub joined: Option<(Run, Recovered)>,
@@ -37,8 +34,8 @@ struct Absent {
 }
 
 enum Why {
-    /// Ranks live there. Whether somebody will carry what they leave.
-    Living { is_watched: bool },
+    /// Ranks live there.
+    Living,
     /// Its shards cannot be moved.
     Stuck,
     /// It does not see them.
@@ -49,25 +46,13 @@ enum Why {
 
 /// Collects what the hosts of a folder hold, and makes the profile.
 pub fn collect(folder: &Folder, reach: &Reach) -> Collected {
+    folder.look_again();
+    let mut collected = Collected { joined: None, absent: ask(folder, reach) };
     let begun = Instant::now();
-    let mut collected = Collected::default();
-    let mut is_asked = false;
-    while folder.exists() {
-        folder.look_again();
-        let waiting = folder.waiting();
-        if waiting.is_empty() {
-            // Somebody may be at it.
-            collected.joined = carry::join(folder);
-            if collected.joined.is_some() || begun.elapsed() > 2 * PATIENCE {
-                break;
-            }
-        } else if !is_asked && begun.elapsed() > patience(&waiting) {
-            is_asked = true;
-            ask(folder, waiting, reach, &mut collected);
-        } else if is_asked {
-            if !collected.is_alive() {
-                collected.joined = carry::join(folder);
-            }
+    while !collected.is_alive() {
+        collected.joined = carry::join(folder);
+        let is_at_work = || locks::is_held(&folder.claim_path()) == Some(true);
+        if collected.joined.is_some() || !is_at_work() || begun.elapsed() > PATIENCE {
             break;
         }
         sleep(PAUSE);
@@ -75,27 +60,27 @@ pub fn collect(folder: &Folder, reach: &Reach) -> Collected {
     collected
 }
 
-fn patience(waiting: &[Told]) -> Duration {
-    let is_anybody_there = waiting.iter().any(|told| told.is_held() != Some(false));
-    if is_anybody_there { PATIENCE } else { UNHELD }
-}
-
-/// Asks all of these hosts, at the same time.
-fn ask(folder: &Folder, hosts: Vec<Told>, reach: &Reach, collected: &mut Collected) {
+/// Asks all hosts that still have shards, at the same time.
+fn ask(folder: &Folder, reach: &Reach) -> Vec<Absent> {
+    let hosts = folder.waiting();
     let answers: Vec<Result<Carried, String>> = thread::scope(|scope| {
         let asked: Vec<_> = hosts.iter().map(|told| scope.spawn(|| ask_one(folder, told, reach))).collect();
         asked.into_iter().map(|asked| asked.join().unwrap_or_else(|_| Err("it cannot be asked".to_owned()))).collect()
     });
-    for (told, answer) in hosts.into_iter().zip(answers) {
+    folder.look_again();
+    let absent = |(told, answer): (Told, Result<Carried, String>)| {
+        // Its ranks may have carried their shards themselves by now.
         let why = match answer {
-            Ok(Carried::All) => continue,
-            Ok(Carried::Living) => Why::Living { is_watched: told.is_held() == Some(true) },
+            _ if !told.path.exists() => return None,
+            Ok(Carried::All) => return None,
+            Ok(Carried::Living) => Why::Living,
             Ok(Carried::Stuck) => Why::Stuck,
             Ok(Carried::Elsewhere) => Why::Elsewhere,
             Err(why) => Why::Unreached(why),
         };
-        collected.absent.push(Absent { ranks: ranks_of(folder, &told.note), note: told.note, why });
-    }
+        Some(Absent { ranks: ranks_of(folder, &told.note), note: told.note, why })
+    };
+    hosts.into_iter().zip(answers).filter_map(absent).collect()
 }
 
 /// The ranks of a host in words.
@@ -104,12 +89,11 @@ pub fn ranks_of(folder: &Folder, note: &Note) -> String {
 }
 
 fn ask_one(folder: &Folder, told: &Told, reach: &Reach) -> Result<Carried, String> {
-    if told.is_held() == Some(true) {
-        return Ok(Carried::Living);
-    }
     // All of them may lie in a directory that this host sees, too.
-    let seen = carry::shards_of(&told.note).len();
-    if told.note.host == host_name() || told.note.local_ranks.is_some_and(|ranks| seen >= ranks as usize) {
+    let seen = carry::shards_of(&told.note);
+    let are_all_seen = told.note.local_ranks.is_some_and(|ranks| seen.len() >= ranks as usize);
+    let is_known = || seen.iter().all(|(path, header)| matches!(life(path, header), State::Alive | State::Dead));
+    if told.note.host == host_name() || are_all_seen && is_known() {
         return Ok(carry::host(told, folder));
     }
     reach.carry(told)
@@ -118,7 +102,7 @@ fn ask_one(folder: &Folder, told: &Told, reach: &Reach) -> Result<Carried, Strin
 impl Collected {
     /// Ranks of the job live.
     pub fn is_alive(&self) -> bool {
-        self.absent.iter().any(|absent| matches!(absent.why, Why::Living { .. }))
+        self.absent.iter().any(|absent| matches!(absent.why, Why::Living))
     }
 
     /// What is not in the profile, where it is, and what to do about it: `command`.
@@ -127,13 +111,7 @@ impl Collected {
             let host = &note.host;
             let place = note.directories.first().map(|place| place.display().to_string()).unwrap_or_default();
             match why {
-                Why::Living { is_watched: true } => {
-                    let profile = folder.wanted().unwrap_or_default();
-                    format!("{host} still runs {ranks}; its watcher then makes the profile: {}", profile.display())
-                }
-                Why::Living { is_watched: false } => {
-                    format!("{host} still runs {ranks}; when they have ended, run: {command}")
-                }
+                Why::Living => format!("{host} still runs {ranks}; when they have ended, run: {command}"),
                 Why::Stuck => format!(
                     "{host} cannot move the shards of {ranks} from {place} to {}; when it can, run: {command}",
                     folder.path().display()
@@ -151,23 +129,18 @@ impl Collected {
 }
 
 /// What `through recover` has to say of jobs whose shards are on other hosts: a line for each.
-pub fn elsewhere(folders: &[Folder], is_running_wanted: bool) -> Vec<String> {
+pub fn elsewhere<'a>(folders: impl Iterator<Item = &'a Folder>, is_running_wanted: bool) -> Vec<String> {
     let line = |folder: &Folder| {
         let told = folder.waiting();
         let run = told.first()?.note.run.get(..8)?.to_owned();
         let hosts: Vec<String> =
             told.iter().map(|told| format!("{} on {}", ranks_of(folder, &told.note), told.note.host)).collect();
         let hosts = hosts.join(", ");
-        let is_held = told.iter().any(|told| told.is_held() == Some(true));
-        Some(match (is_held, is_running_wanted) {
-            (true, true) => format!(
-                "run {run} still runs ({hosts}); to look at it, run on each of these hosts: through recover --running"
-            ),
-            (true, false) => format!("run {run} still runs ({hosts}); when it ends, its watchers make the profile"),
-            (false, _) => {
-                format!("run {run}: there are shards of {hosts}; to fetch them: {}", Reach::asked(None).command(folder))
-            }
-        })
+        let next = match is_running_wanted {
+            true => "if it still runs, look at it on each of these hosts: through recover --running".to_owned(),
+            false => format!("when it has ended, fetch them: {}", Reach::asked(None).command(folder)),
+        };
+        Some(format!("run {run}: there are shards of {hosts}; {next}"))
     };
-    folders.iter().filter_map(line).collect()
+    folders.filter_map(line).collect()
 }

@@ -1,7 +1,7 @@
 //! Jobs: how they are started under the profiler, and how what they leave becomes a profile.
 //!
-//! `preload`, `launcher` and `signals` start one, and `misspelled` sees what was meant to be set; `slurm_step` keeps its step alive. `shards` finds what a job left on this host, `carry` and
-//! `watch` bring it to where other hosts see it, `collect` asks them, `parts` reads what profiles carry, `results` is the sum of
+//! `preload`, `launcher` and `signals` start one, and `misspelled` sees what was meant to be set. `shards` finds what a job left on
+//! this host, `carry` brings it to where other hosts see it, `collect` asks them, `parts` reads what profiles carry, `results` is the sum of
 //! it, and `names` has it told by line. Where there is none, `unprofiled` finds the reason in what `programs` and `loaded` tell.
 
 pub mod carry;
@@ -16,6 +16,4 @@ pub mod programs;
 pub mod results;
 pub mod shards;
 pub mod signals;
-pub mod slurm_step;
 pub mod unprofiled;
-pub mod watch;

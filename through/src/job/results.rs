@@ -94,7 +94,7 @@ fn run_of(folder: &Folder) -> Option<String> {
     folder.told().first().map(|told| told.note.run.clone())
 }
 
-/// A job over several hosts ended without a profile: their watchers make it; where there is none the hosts are asked for what they have.
+/// A job over several hosts ended without a profile: the hosts are asked for what they have.
 fn recover_hosts(folder: &Folder, reach: &Reach, results: &mut Results) {
     let collected = collect::collect(folder, reach);
     results.is_alive |= collected.is_alive();

@@ -37,11 +37,9 @@ pub fn must_exist(named: &[PathBuf]) -> Result<(), Error> {
     }
 }
 
-/// Folders in which hosts carried shards, beside where this is or in the directories that are named, and nobody carries any more.
+/// Folders in which hosts told of their shards, beside where this is or in the directories that are named.
 pub fn folders(named: &[PathBuf]) -> Vec<Folder> {
-    let places = if named.is_empty() { carry::places(None) } else { named.to_vec() };
-    let is_idle = |folder: &Folder| folder.told().iter().all(|told| told.is_held() != Some(true));
-    Folder::find(&places).into_iter().filter(is_idle).collect()
+    Folder::find(&if named.is_empty() { carry::places(None) } else { named.to_vec() })
 }
 
 pub fn find(directories: &[PathBuf]) -> Vec<Run> {

@@ -75,20 +75,6 @@ fn write_as(folder: &Path, launch: &str, rank: u32, ranks: u32, pid: u32, more: 
     fs::write(folder.join(shard_name(header.run, rank)), bytes).unwrap();
 }
 
-/// The run of such shards.
-pub fn run(pid: u32) -> String {
-    recover::run_name([0xabcd_ef01, u64::from(pid)])
-}
-
-pub fn path(folder: &Path, rank: u32, pid: u32) -> std::path::PathBuf {
-    folder.join(shard_name([0xabcd_ef01, u64::from(pid)], rank))
-}
-
-/// Of another process, in the run of this one.
-pub fn write_of_run(folder: &Path, pid: u32, of: u32) {
-    write_as(folder, "", 0, 1, of, Vec::new(), |header| header.run = [0xabcd_ef01, u64::from(pid)]);
-}
-
 /// Writes another header in front of a shard.
 pub fn change(folder: &Path, rank: u32, pid: u32, change: impl Fn(&mut Header)) {
     let path = folder.join(shard_name([0xabcd_ef01, u64::from(pid)], rank));
