@@ -24,7 +24,7 @@ const ASKING: u32 = 2;
 const ALL: u32 = 3;
 const SOME: u32 = 4;
 
-const MAGIC: u64 = 0x726f_6c6c_0000_0002;
+const MAGIC: u64 = 0x726f_6c6c_0000_0003;
 
 /// In [`Head::namespaces`]: ranks are in several ones, and do not know each other's processes.
 const SEVERAL: u64 = u64::MAX;
@@ -42,28 +42,24 @@ struct Head {
     finished: AtomicU32,
     /// The rank under which the other hosts were told of this one, plus one.
     told: AtomicU32,
-    /// World rank and process id of the rank that left this host's note; no process has the id 0.
-    announcer: AtomicU32,
+    /// The rank that joined first, plus one.
+    opener: AtomicU32,
     /// A moment that all ranks here count from.
     origin_ns: AtomicU64,
-    announcer_pid: AtomicU32,
     /// Ranks that have come to `MPI_Finalize`, knowing that all record.
     arrived: AtomicU32,
     /// 1: ranks that are waited for will not come.
     given_up: AtomicU32,
-    reserved: AtomicU32,
     /// In which all ranks here are; or [`SEVERAL`].
     namespaces: AtomicU64,
 }
 
-const _: () = assert!(size_of::<Head>() == 64);
+const _: () = assert!(size_of::<Head>() == 56);
 
 pub struct Roll {
     head: NonNull<Head>,
     ranks: u32,
     path: PathBuf,
-    /// No rank of this host joined before this one.
-    is_opener: bool,
 }
 
 // SAFETY: all that is behind the pointer are atomics.
@@ -75,8 +71,10 @@ impl Roll {
     /// Opens the roll of a job, or makes it, in the first of the directories where that works, and enters this rank. `None` as
     /// well if the rank stands there already: then the roll is that of another job, which died.
     pub fn join<'a>(directories: impl Iterator<Item = &'a Path>, name: &str, rank: u32, ranks: u32) -> Option<Roll> {
-        let mut roll = directories.into_iter().find_map(|directory| Roll::open(directory.join(name), ranks))?;
-        roll.is_opener = roll.enter(rank)? == 0;
+        let roll = directories.into_iter().find_map(|directory| Roll::open(directory.join(name), ranks))?;
+        if roll.enter(rank)? == 0 {
+            roll.head().opener.store(rank + 1, Ordering::Release);
+        }
         Some(roll)
     }
 
@@ -105,7 +103,7 @@ impl Roll {
             }
             place?
         };
-        let roll = Roll { head: place.cast(), ranks, path, is_opener: false };
+        let roll = Roll { head: place.cast(), ranks, path };
         let set = |known: Result<u64, u64>| known.is_ok() || known == Err(MAGIC);
         let is_roll = set(roll.head().magic.compare_exchange(0, MAGIC, Ordering::AcqRel, Ordering::Acquire));
         let known = roll.head().ranks.compare_exchange(0, ranks, Ordering::AcqRel, Ordering::Acquire);
@@ -174,19 +172,9 @@ impl Roll {
         &self.path
     }
 
-    pub fn is_opener(&self) -> bool {
-        self.is_opener
-    }
-
-    /// The rank that left this host's note, and its process.
-    pub fn announcer(&self) -> Option<(u32, u32)> {
-        let pid = self.head().announcer_pid.load(Ordering::Acquire);
-        (pid != 0).then(|| (self.head().announcer.load(Ordering::Acquire), pid))
-    }
-
-    pub fn set_announcer(&self, rank: u32, pid: u32) {
-        self.head().announcer.store(rank, Ordering::Release);
-        self.head().announcer_pid.store(pid, Ordering::Release);
+    /// The rank that joined first.
+    pub fn opener(&self) -> Option<u32> {
+        self.head().opener.load(Ordering::Acquire).checked_sub(1)
     }
 
     pub fn joined(&self) -> u32 {

@@ -115,10 +115,10 @@ impl Hosts {
         self.folder.files(&[RECORDS]).iter().filter_map(ranks).sum()
     }
 
-    /// The shards of this host lie in the folder now. Returns the claim to make the profile if those of all hosts do, and nobody else
-    /// makes it.
-    pub fn carried(&self, note: Option<&Path>) -> Option<Claim> {
-        Folder::set_carried(note?).ok()?;
+    /// The shards of this host, of which this rank told, lie in the folder now. Returns the claim to make the profile if those of all hosts
+    /// do, and nobody else makes it.
+    pub fn carried(&self, opener: u32) -> Option<Claim> {
+        Folder::set_carried(&self.folder.note(opener)).ok()?;
         self.folder.look_again();
         if self.folder.waiting_notes().is_empty() { self.folder.claim() } else { None }
     }
@@ -136,8 +136,8 @@ impl Hosts {
     }
 
     /// The profile is made: removes the note, and the last host the folder.
-    pub fn forget(&self, note: Option<&Path>) {
-        note.iter().for_each(|note| _ = fs::remove_file(note));
+    pub fn forget(&self, opener: u32) {
+        let _ = fs::remove_file(self.folder.note(opener));
         self.folder.remove_if_empty();
     }
 

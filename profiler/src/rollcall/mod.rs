@@ -107,16 +107,17 @@ impl RollCall {
     }
 
     /// Of a job over several hosts, the first rank of each leaves a note of where its shards lie.
-    pub fn announce(&self, note: impl FnOnce(Option<PathBuf>) -> Note) {
-        let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return };
-        if !roll.is_opener() {
-            return;
+    pub fn announce(&self, note: impl FnOnce(&Path) -> Note) {
+        if let Some((roll, hosts)) = self.opened() {
+            // Whoever cannot tell keeps its shards.
+            let _ = hosts.folder().tell(&note(roll.path()));
         }
-        let note = note(Some(roll.path().to_owned()));
-        let (rank, pid) = (note.rank, note.pid);
-        if hosts.folder().tell(&note).is_ok() {
-            roll.set_announcer(rank, pid);
-        }
+    }
+
+    /// Of a job over several hosts, if this rank is the first one here.
+    fn opened(&self) -> Option<(&Roll, &Hosts)> {
+        let roll = self.roll.as_ref().filter(|roll| roll.opener() == Some(self.rank))?;
+        Some((roll, self.hosts.as_ref()?))
     }
 
     /// Whether the job may have ranks on other hosts.
@@ -250,20 +251,15 @@ impl RollCall {
 
     /// All hosts have the answer: the first rank of each takes away what it told for it.
     pub fn settle_between(&self) {
-        if let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts)
-            && roll.is_opener()
-        {
+        if let Some((roll, hosts)) = self.opened() {
             hosts.settle(&roll.present());
         }
     }
 
     /// The profile is made: nobody comes after this job.
     pub fn forget(&self) {
-        if let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts)
-            && roll.is_opener()
-        {
-            let note = roll.announcer().map(|(rank, pid)| hosts.folder().note(rank, pid));
-            hosts.forget(note.as_deref());
+        if let Some((_, hosts)) = self.opened() {
+            hosts.forget(self.rank);
         }
     }
 
@@ -277,8 +273,7 @@ impl RollCall {
         let local = roll.present();
         let carried = match &self.hosts {
             Some(hosts) if bring(&local, hosts.folder()) => {
-                let note = roll.announcer().map(|(rank, pid)| hosts.folder().note(rank, pid));
-                let claim = hosts.carried(note.as_deref());
+                let claim = roll.opener().and_then(|opener| hosts.carried(opener));
                 if claim.is_none() {
                     roll.remove();
                 }

@@ -126,7 +126,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
 }
 
 /// What this host tells those who come after a job over several hosts.
-pub fn note(roll: Option<PathBuf>, job: &rollcall::Job, wanted: &Path) -> Note {
+pub fn note(roll: &Path, job: &rollcall::Job, wanted: &Path) -> Note {
     let header = shard::header();
     let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let own_shard = shard::path().and_then(|path| path.parent().map(Path::to_owned));
@@ -141,11 +141,10 @@ pub fn note(roll: Option<PathBuf>, job: &rollcall::Job, wanted: &Path) -> Note {
         launch: text(settings::LAUNCH).unwrap_or_default(),
         host: host_name(),
         rank: header.map_or(0, |header| header.world_rank()),
-        pid: std::process::id(),
         world_size: header.map_or(0, |header| header.world_size()),
         local_ranks: job.local_ranks,
         directories,
-        roll,
+        roll: Some(roll.to_owned()),
         wanted: wanted.to_owned(),
         command: command_line(!settings::is_on(text(settings::NO_ARGS).as_deref())),
         started_unix_ns: clock::realtime_ns(),

@@ -45,9 +45,8 @@ pub struct Note {
     pub launch: String,
     /// Name of the host.
     pub host: String,
-    /// World rank and process id of the rank that tells it.
+    /// World rank of the process that tells it.
     pub rank: u32,
-    pub pid: u32,
     /// Ranks of the job, and of it on this host where the launcher says that.
     pub world_size: u32,
     pub local_ranks: Option<u32>,
@@ -176,13 +175,13 @@ impl Folder {
     /// Tells of a host. Returns the note's file.
     pub fn tell(&self, note: &Note) -> io::Result<PathBuf> {
         let text = serde_json::to_vec_pretty(note)?;
-        let path = self.note(note.rank, note.pid);
+        let path = self.note(note.rank);
         self.write(&path.file_name().unwrap_or_default().to_string_lossy(), &text)
     }
 
     /// The note of a host, by the rank that tells it.
-    pub fn note(&self, rank: u32, pid: u32) -> PathBuf {
-        self.0.join(format!("{rank}-{pid}.{HOST}"))
+    pub fn note(&self, rank: u32) -> PathBuf {
+        self.0.join(format!("{rank}.{HOST}"))
     }
 
     /// What the hosts told. What cannot be read is passed over.
@@ -315,7 +314,6 @@ mod tests {
             launch: String::new(),
             host: format!("node{rank}"),
             rank,
-            pid: 7,
             world_size: 4,
             local_ranks: Some(2),
             directories: vec!["/dev/shm".into()],
@@ -380,7 +378,7 @@ mod tests {
         let precious = place.path().join("precious");
         fs::write(&precious, "kept").unwrap();
         let pid = std::process::id();
-        for name in [format!("{pid}.look"), format!("0-7.host.{pid}.part")] {
+        for name in [format!("{pid}.look"), format!("0.host.{pid}.part")] {
             std::os::unix::fs::symlink(&precious, folder.path().join(name)).unwrap();
         }
         folder.look_again();

@@ -19,7 +19,6 @@ fn told(folder: &Folder) -> Hosts {
             launch: String::new(),
             host: format!("node{rank}.nowhere"),
             rank,
-            pid: DEAD,
             world_size: 2,
             local_ranks: Some(1),
             directories: vec!["/nowhere/shards".into()],
