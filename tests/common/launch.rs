@@ -241,7 +241,7 @@ impl Run {
     pub fn leftovers(&self) -> Vec<recover::Run> {
         for _ in 0..300 {
             let found = recover::find(&[self.folder().join("shards")]);
-            if found.iter().all(|run| !run.alive) {
+            if found.iter().all(|run| !run.is_alive()) {
                 return found;
             }
             thread::sleep(Duration::from_millis(50));

@@ -126,7 +126,7 @@ fn a_process_holds_its_lock_without_a_descriptor() {
         let cases = places().into_iter().flat_map(|place| ["waits", "closes"].map(|how| (place.clone(), how)));
         side_by_side(cases, |(place, how)| {
             let mut job = Job::start(mpi, how, &place, false, true);
-            assert_eq!((job.lock(), job.left().state()), (LOCKED, State::Alive), "{mpi} {how} {place:?}");
+            assert_eq!((job.lock(), job.left().state), (LOCKED, State::Alive), "{mpi} {how} {place:?}");
             let fds = fs::read_dir(format!("/proc/{}/fd", job.pid())).expect("its descriptors");
             let open = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok()).collect::<Vec<_>>();
             assert!(!open.iter().any(|file| file.to_string_lossy().ends_with(".shard")), "{open:?}");
@@ -137,9 +137,9 @@ fn a_process_holds_its_lock_without_a_descriptor() {
             let copies = tempfile::tempdir().expect("a temporary folder");
             let shard = job.left().shards[0].clone();
             fs::copy(&shard, copies.path().join(shard.file_name().unwrap())).expect("a copy");
-            assert_eq!(recover::find(&[copies.path().to_owned()])[0].state(), State::Dead);
+            assert_eq!(recover::find(&[copies.path().to_owned()])[0].state, State::Dead);
             job.end();
-            assert_eq!(job.left().state(), State::Dead, "{mpi} {how} {place:?}");
+            assert_eq!(job.left().state, State::Dead, "{mpi} {how} {place:?}");
             let (status, said) = job.through(&["recover", "-o", "a.db"], false);
             assert_eq!(status, Some(0), "{said}");
             assert!(recover::find(&[job.folder.path().to_owned()]).is_empty() && job.path("a.db").exists());
@@ -152,7 +152,7 @@ fn children_do_not_keep_a_dead_parent_alive() {
     for mpi in Mpi::ALL {
         for place in places() {
             let mut job = Job::start(mpi, "forks", &place, false, true);
-            job.wait_until("the parent is dead", || job.left().state() == State::Dead);
+            job.wait_until("the parent is dead", || job.left().state == State::Dead);
             assert!(process_start(job.pid()).is_some(), "its child lives");
             job.end();
         }
@@ -164,7 +164,7 @@ fn children_do_not_keep_a_dead_parent_alive() {
 fn a_process_that_becomes_another_program_counts_no_more() {
     for mpi in Mpi::ALL {
         let mut job = Job::start(mpi, "execs", Path::new("/dev/shm"), false, true);
-        job.wait_until("it is another program", || job.left().state() == State::Dead);
+        job.wait_until("it is another program", || job.left().state == State::Dead);
         assert!(process_start(job.pid()).is_some(), "it lives");
         job.end();
     }
@@ -197,15 +197,15 @@ fn processes_of_containers_are_known_to_live() {
 fn without_locks_nobody_is_called_dead_by_a_number_of_others() {
     for mpi in Mpi::ALL {
         let mut job = Job::start(mpi, "waits", Path::new("/dev/shm"), false, false);
-        assert_eq!((job.lock(), job.left().state()), (UNLOCKED, State::Alive), "{mpi}");
+        assert_eq!((job.lock(), job.left().state), (UNLOCKED, State::Alive), "{mpi}");
         job.is_left_alone(&["clean", "--force"], false, "it still runs");
         job.end();
-        assert_eq!(job.left().state(), State::Dead, "{mpi}");
+        assert_eq!(job.left().state, State::Dead, "{mpi}");
         if !has_containers() {
             continue;
         }
         let mut job = Job::start(mpi, "waits", Path::new("/dev/shm"), true, false);
-        assert_eq!((job.lock(), job.left().state()), (UNLOCKED, State::Unknown), "{mpi}");
+        assert_eq!((job.lock(), job.left().state), (UNLOCKED, State::Unknown), "{mpi}");
         for words in [&["recover"][..], &["clean"]] {
             job.is_left_alone(words, false, "it ran in another container");
         }

@@ -97,7 +97,7 @@ fn a_call_that_was_left_is_over() {
             let run = job(mpi, &[how, "killed"]).run();
             assert!(!run.status.success(), "{mpi} {how}: {}", run.output());
             let left = (0..300).find_map(|_| {
-                let ended = recover::find(&[run.folder().join("shards")]).pop().filter(|run| !run.alive);
+                let ended = recover::find(&[run.folder().join("shards")]).pop().filter(|run| !run.is_alive());
                 ended.or_else(|| {
                     thread::sleep(Duration::from_millis(50));
                     None

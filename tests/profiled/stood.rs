@@ -98,7 +98,7 @@ impl Job {
     fn look(&mut self) -> Option<PathBuf> {
         let found = self.find();
         let [run] = &found[..] else { return None };
-        if !run.alive {
+        if !run.is_alive() {
             return None;
         }
         self.looks += 1;
@@ -152,7 +152,7 @@ fn left_by(mpi: Mpi, how: &str, ranks: usize, are_there: impl Fn(&Path) -> bool,
     let left = (0..300).find_map(|_| {
         let mut found = job.find();
         assert_eq!(found.len(), 1, "{mpi} {how}: shards of one run");
-        let ended = found.pop().filter(|run| !run.alive);
+        let ended = found.pop().filter(|run| !run.is_alive());
         ended.or_else(|| {
             thread::sleep(Duration::from_millis(50));
             None

@@ -29,7 +29,7 @@ pub fn debris(directories: &[PathBuf], runs: &[Run]) -> Vec<Debris> {
     let mut states: HashMap<&str, State> = HashMap::new();
     for run in runs {
         let known = states.entry(&run.id).or_insert(State::Dead);
-        *known = run.state().max(*known);
+        *known = run.state.max(*known);
     }
     let made = by_run(&paths).into_iter().map(|(run, paths)| {
         let state = states.get(run.as_str()).map_or_else(|| alone(&paths), |known| state(&paths).max(*known));

@@ -178,7 +178,7 @@ fn may_live(from: From, header: &Header, run: &Run) -> bool {
         From::File(path) => match life(path, header) {
             State::Alive => true,
             State::Dead => false,
-            State::Elsewhere | State::Unknown => run.alive,
+            State::Elsewhere | State::Unknown => run.is_alive(),
         },
         From::Part(_) => false,
     }

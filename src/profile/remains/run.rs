@@ -13,12 +13,8 @@ pub struct Run {
     pub id: String,
     /// What `COMMSEE_LAUNCH` was, or nothing.
     pub launch: String,
-    /// A process of it still lives, here or on another host.
-    pub alive: bool,
-    /// Whether processes of it live that ran on another host cannot be told here.
-    pub elsewhere: bool,
-    /// Nor whether those do that have numbers of their own: in a container, or on another host of the same name.
-    pub unknown: bool,
+    /// Whether it goes on: what is known of the process that is most alive.
+    pub state: State,
     /// Hosts of processes that have not ended for certain, and what is known of them.
     pub going: BTreeSet<(State, String)>,
     pub world_size: u32,
@@ -46,9 +42,7 @@ impl Run {
         Run {
             id: run_name(id),
             launch: if header.launch == [0, 0] { String::new() } else { run_name(header.launch) },
-            alive: false,
-            elsewhere: false,
-            unknown: false,
+            state: State::Dead,
             going: BTreeSet::new(),
             world_size: header.world_size,
             shards: Vec::new(),
@@ -60,25 +54,18 @@ impl Run {
         }
     }
 
-    /// Whether it goes on.
-    pub fn state(&self) -> State {
-        match self {
-            Run { alive: true, .. } => State::Alive,
-            Run { elsewhere: true, .. } => State::Elsewhere,
-            Run { unknown: true, .. } => State::Unknown,
-            _ => State::Dead,
-        }
+    /// A process of it still lives, here or on another host.
+    pub fn is_alive(&self) -> bool {
+        self.state == State::Alive
     }
 
     /// The hosts on which it goes on, or may go on.
     pub fn hosts(&self) -> Vec<&str> {
-        self.going.iter().filter(|(state, _)| *state == self.state()).map(|(_, host)| host.as_str()).collect()
+        self.going.iter().filter(|(state, _)| *state == self.state).map(|(_, host)| host.as_str()).collect()
     }
 
     /// One of its processes is in this state.
     pub(super) fn note(&mut self, state: State) {
-        self.alive |= state == State::Alive;
-        self.elsewhere |= state == State::Elsewhere;
-        self.unknown |= state == State::Unknown;
+        self.state = self.state.max(state);
     }
 }

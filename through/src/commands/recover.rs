@@ -41,11 +41,11 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     let mut lines = Lines::new();
     for run in runs {
         if arguments.running {
-            if run.state() != State::Dead {
-                if !run.alive {
+            if run.state != State::Dead {
+                if !run.is_alive() {
                     say(format_args!("{}: this host cannot see whether it still runs", shards::describe(&run)));
                 }
-                match one(&Run { alive: true, ..run }, arguments, &folders, &mut lines) {
+                match one(&Run { state: State::Alive, ..run }, arguments, &folders, &mut lines) {
                     Ok(()) => any = true,
                     Err(error) => trouble = trouble.or(Some(error)),
                 }
@@ -99,7 +99,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
 }
 
 fn one(run: &Run, arguments: &Recover, folders: &[Folder], lines: &mut Lines) -> Result<(), Error> {
-    let kind = if run.alive { "running" } else { "recovered" };
+    let kind = if run.is_alive() { "running" } else { "recovered" };
     let wanted = match &arguments.output {
         Some(output) => PathBuf::from(run.origin.expand(&output.to_string_lossy())),
         None => PathBuf::from(format!("commsee-{kind}-{}.db", shards::title(run))),
@@ -110,7 +110,7 @@ fn one(run: &Run, arguments: &Recover, folders: &[Folder], lines: &mut Lines) ->
         lines.add(format_args!("  {missing}"));
     }
     recovered.notes.iter().for_each(say);
-    if run.alive {
+    if run.is_alive() {
         return Ok(());
     }
     if recovered.is_part() {

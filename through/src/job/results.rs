@@ -115,7 +115,7 @@ fn recover_hosts(folder: &Folder, reach: &Reach, results: &mut Results) {
 fn ended(directories: &[PathBuf], launch: &str, is_alive: &mut bool) -> Vec<Run> {
     let find = || {
         let runs = shards::find(directories).into_iter().filter(|run| run.launch == launch);
-        runs.partition::<Vec<Run>, _>(|run| run.alive)
+        runs.partition::<Vec<Run>, _>(|run| run.is_alive())
     };
     let patient_until = SystemTime::now() + PATIENCE;
     loop {
@@ -145,7 +145,7 @@ fn recover(run: &Run, pattern: &Path, results: &mut Results) {
         let next = "its shards are kept; run `through recover` on each host, then join the partial profiles";
         return results.remarks.push(next.to_owned());
     }
-    if run.state() != State::Dead {
+    if run.state != State::Dead {
         let hosts = run.hosts().join(", ");
         let whole = format!(
             "this host cannot see whether ranks on {hosts} still run; their shards are kept; when they have ended, run: through recover --force"

@@ -109,7 +109,7 @@ pub fn obstacle(run: &Run, is_forced: bool) -> Option<String> {
         1..=MOST_HOSTS => names.join(", "),
         _ => format!("{} and {} more hosts", names[..MOST_HOSTS].join(", "), names.len() - MOST_HOSTS),
     };
-    match run.state() {
+    match run.state {
         State::Alive if names.iter().all(|name| *name == host_name()) => Some("it still runs".to_owned()),
         State::Alive => Some(format!("it still runs (on {hosts})")),
         _ if is_forced => None,

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
+use commsee::profile::State;
 use commsee::profile::recover::Run;
 
 pub use run::Wanted;
@@ -153,7 +154,7 @@ impl Live {
         before: Option<(&Sums, f64)>,
     ) -> Result<(String, Sums), Error> {
         let wanted = scratch.path().join("look.db");
-        let run = Run { alive: true, ..run };
+        let run = Run { state: State::Alive, ..run };
         let file = shards::recover(&run, &wanted)?.path;
         let opened = Profile::open(&file);
         // It stays open.

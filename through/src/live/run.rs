@@ -36,7 +36,7 @@ impl Wanted {
 /// Runs that go on, those that were started last first. Only reads.
 pub fn running(directories: &[PathBuf], wanted: &Wanted) -> Vec<Run> {
     let mut runs = shards::find(directories);
-    runs.retain(|run| run.state() != State::Dead && wanted.is(run));
+    runs.retain(|run| run.state != State::Dead && wanted.is(run));
     runs.sort_by_key(|run| Reverse(run.started_unix_ns));
     runs
 }
