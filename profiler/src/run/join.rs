@@ -11,8 +11,8 @@ use crate::guest::{say, signals};
 use crate::run::output;
 use crate::shard;
 
-/// Makes the profile if the files of all processes are there and ready, beside the claim that one of them must hold. Returns whether it
-/// did; `lost` says why it could not.
+/// Makes the profile if the files of all processes are there and ready, beside the claim that one of them must hold. Returns whether
+/// all is in it; `lost` says why there is none.
 pub fn when_complete(
     claim: &Path,
     names: &[String],
@@ -27,7 +27,7 @@ pub fn when_complete(
     // Two processes may both see that they are the last.
     let Some(_claim) = Claim::take(claim) else { return false };
     // It may have been done, and the claim given back, between the look and the claim.
-    files.iter().all(|file| file.exists()) && self::files(&files, wanted, lost).is_some()
+    files.iter().all(|file| file.exists()) && self::files(&files, wanted, lost).is_some_and(|joined| !joined.is_cut)
 }
 
 /// Makes a profile of shards or snapshots of this run, and removes them if all is in it.

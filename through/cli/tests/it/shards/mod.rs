@@ -10,7 +10,7 @@ use std::process::Stdio;
 use bytemuck::{Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
 use commsee::job::Job;
-use commsee::profile::recover::{self, host_name, process_start, shard_name};
+use commsee::profile::recover::{host_name, process_start, shard_name};
 use commsee::profile::{boot, namespaces};
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, Bound, CELLS, COMMUNICATORS, CONTIGUOUS, Cell, Communicator,
