@@ -1,4 +1,4 @@
-//! `through bench`: measurements of the machine; `through roofline`: a profile against them.
+//! `through bench`: measurements of the machine, and a profile against them.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::views::bench::VIEWS;
 
 #[derive(Debug, Default, Args)]
 #[command(
-    override_usage = "through bench [OPTIONS] [FILE]...\n       through bench cmp [OPTIONS] A.db B.db\n       through bench model [OPTIONS] [FILE]...",
+    override_usage = "through bench [OPTIONS] [FILE]...\n       through bench cmp [OPTIONS] A.db B.db\n       through bench model [OPTIONS] [FILE]...\n       through bench roofline [OPTIONS] PROFILE BENCH.db...",
     args_conflicts_with_subcommands = true
 )]
 pub struct Bench {
@@ -28,8 +28,10 @@ pub struct Bench {
 pub enum BenchCommand {
     /// Compare two files case by case, by the intervals of their medians
     Cmp(BenchCmp),
-    /// Fit models of the bandwidth against k, which tell the ranks that share a NIC
+    /// Fit models of the bandwidth against k, which show the ranks that share a NIC
     Model(BenchModel),
+    /// Show what the calls of a profile took, against what the machine can do
+    Roofline(Box<Roofline>),
 }
 
 #[derive(Debug, Default, Args)]
@@ -65,7 +67,9 @@ pub struct BenchCmp {
 }
 
 #[derive(Debug, Default, Args)]
-#[command(override_usage = "through bench model [OPTIONS] [FILE]...")]
+#[command(
+    override_usage = "through bench model [OPTIONS] [FILE]...\n       through bench roofline [OPTIONS] PROFILE BENCH.db..."
+)]
 pub struct BenchModel {
     /// Files of measurements, taken together [default: newest in the current directory]
     #[arg(value_name = "FILE")]
@@ -111,7 +115,7 @@ pub struct BenchOutput {
 
 /// A profile against measurements.
 #[derive(Debug, Default, Args)]
-#[command(override_usage = "through roofline [OPTIONS] PROFILE BENCH.db...")]
+#[command(override_usage = "through bench roofline [OPTIONS] PROFILE BENCH.db...")]
 pub struct Roofline {
     /// Profile to read
     #[arg(value_name = "PROFILE")]

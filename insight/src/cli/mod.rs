@@ -1,9 +1,8 @@
 //! What the commands are told.
 
 mod bench;
-mod correlate;
-mod diff;
-mod reorder;
+mod compare;
+mod traffic;
 mod tune;
 
 use std::path::PathBuf;
@@ -13,9 +12,8 @@ use through_core::cli::{by_name, formats};
 use through_core::document::Format;
 
 pub use bench::{Bench, BenchCmp, BenchCommand, BenchOutput, Roofline};
-pub use correlate::Correlate;
-pub use diff::{Diff, Rise, with_sides};
-pub use reorder::Reorder;
+pub use compare::{Compare, Rise, with_sides};
+pub use traffic::Traffic;
 pub use tune::Tune;
 
 use crate::views::VIEWS;

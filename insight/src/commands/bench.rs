@@ -29,6 +29,7 @@ pub fn bench(arguments: &Bench) -> Result<u8, Error> {
             present("bench model", question, &model.output)
         }
         Some(BenchCommand::Cmp(cmp)) => compare(cmp),
+        Some(BenchCommand::Roofline(arguments)) => Ok(u8::from(!super::roofline::roofline(arguments)?)),
     }
 }
 

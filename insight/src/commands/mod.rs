@@ -1,8 +1,7 @@
-//! What each command does, one file per command. None of them uses another.
+//! What each command does, one file per command; `bench` has `roofline` below it.
 
 pub mod bench;
-pub mod correlate;
-pub mod diff;
-pub mod reorder;
-pub mod roofline;
+pub mod compare;
+mod roofline;
+pub mod traffic;
 pub mod tune;

@@ -1,4 +1,4 @@
-//! `through roofline PROFILE BENCH.db`: what calls took, against what the machine can do.
+//! `through bench roofline PROFILE BENCH.db`: what calls took, against what the machine can do.
 
 use through_core::Error;
 use through_core::commands::shown;

@@ -14,7 +14,7 @@ use crate::statistics::Correlation;
 
 pub const VIEW: View = View {
     name: "correlate",
-    command: "correlate",
+    command: "compare RUN...",
     flag: Flag::Default,
     help: "What goes together with the run time",
     meaning: "over many runs, how the time of each operation on each communicator, and on all that were made alike, goes together with the run time ([how to](../howto/compare-runs.md#what-goes-together-with-the-run-time))",

@@ -20,7 +20,7 @@ use crate::query::compare::verdict::{LEAST_RUNS, testable};
 
 pub const VIEW: View = View {
     name: "diff",
-    command: "diff",
+    command: "compare",
     flag: Flag::Default,
     help: "What changed between two programs",
     meaning: "the change of the run time from the runs of one program, A, to those of another, B, as a ledger by communicator and operation ([how to](../howto/compare-runs.md))",

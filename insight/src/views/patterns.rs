@@ -13,8 +13,8 @@ use crate::query::patterns::{Branching, Grid, Link, Pattern, Shape, Unjudged, Wa
 
 pub const VIEW: View = View {
     name: "patterns",
-    command: "patterns",
-    flag: Flag::Default,
+    command: "traffic",
+    flag: Flag::Switch { short: None, long: "patterns" },
     help: "Patterns of point-to-point messages on each communicator",
     meaning: "the pattern of messages between the ranks of each communicator, and the messages that do not fit",
     note: "Messages are those of the [matrix](#matrix): point-to-point, neighborhood collectives and one-sided calls. A pattern may differ from what was sent in 10 of 100 of its pairs of ranks, and in one in any case. \

@@ -12,8 +12,8 @@ use crate::query::reorder::{Advice, LEAST_BETWEEN, LEAST_GAIN, Order, Verdict, r
 
 pub const VIEW: View = View {
     name: "reorder",
-    command: "reorder",
-    flag: Flag::Default,
+    command: "traffic",
+    flag: Flag::Switch { short: None, long: "reorder" },
     help: "Order of ranks with few bytes between nodes",
     meaning: "bytes between nodes for orders of ranks, and the order to take",
     note: "Bytes are those of the [matrix](#matrix) and of collective operations, by [a model](../howto/rank-order.md#what-is-counted) of who exchanges how much. `placement` is the order to take: that of the run where no order saves \

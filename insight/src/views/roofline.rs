@@ -17,7 +17,7 @@ use crate::query::roofline::{self, Basis, Entry, Missing, Reach, Verdict, roofli
 
 pub const VIEW: View = View {
     name: "roofline",
-    command: "roofline",
+    command: "bench roofline",
     flag: Flag::Default,
     help: "What calls took, against what the machine can do",
     meaning: "each communicator, operation and message size against what groupbench measured as possible, and the time that the gap costs ([how to](../howto/measure-the-machine.md#what-a-program-makes-of-it))",

@@ -3,34 +3,35 @@
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use through_core::cli::*;
-use through_core::commands::look::{look, look_at_ranks};
+use through_core::commands::look::look;
 use through_core::text::message;
 use through_core::views::{VIEWS, View};
 use through_core::{cli, commands, job};
 
 const EXAMPLES: &str = "\
 Examples:
-  through run -o heat.db -- mpirun -n 64 ./heat   run a job with the profiler
-  through                                         newest profile in this folder
-  through heat.db --comm s0.1 --op Allreduce      one operation on s0.1
-  through advise heat.db                          what to look at first
-  through report heat.db -o heat.html             one page with pictures
-  through roofline heat.db machine.db             calls against measured bandwidth
-  through heat.db -u                              time per communicator
-  through heat.db -e --sort time                  time per rank, heaviest first
-  through heat.db -a --rank 0,4-7 --bytes 1K:1M   single ranks, medium messages
-  through heat.db -a --format csv -o heat.csv     everything, for other programs
-  through layers heat.db --by comm                layers below MPI
-  through trace heat.db -o heat.json              timeline for Perfetto
-  through heat.db --sites                         lines that call MPI
-  through resolve heat.db -o laptop.db            copy that needs no binaries
-  through recover                                 profile of a crashed job
+  through run -o heat.db -- mpirun -n 4 ./heat   run a job with the profiler
+  through heat.db                                operations of each communicator
+  through advise heat.db                         what to look at first
+  through report heat.db                         one page with pictures
+  through heat.db --comm s0.1 --op Allreduce     one operation on one communicator
+  through comms heat.db                          time per communicator
 
 Exit status: 0 success, 1 nothing matches, 2 error; `run` and `exec` exit with
 the status of what they ran. If a profile is named like a command, add its
 directory: ./run";
+
+/// The commands as the help lists them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Start", &["run", "show", "advise", "report"]),
+    ("Explore", &["comms", "waits", "traffic", "sites", "layers"]),
+    ("Compare", &["compare"]),
+    ("Machine", &["bench", "tune"]),
+    ("Jobs", &["watch", "recover", "exec"]),
+    ("Data", &["sql", "export"]),
+];
 
 #[derive(Debug, Parser)]
 #[command(
@@ -50,71 +51,62 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what to look at and what to try, with evidence
-    Advise(Box<Advise>),
-    /// Show where the run time went: efficiencies, and a ledger by communicator
-    Efficiency(Box<LookAtRanks>),
-    /// Show who waited for whom: bounds from counters, exact times from a timeline
-    Waits(Box<Look>),
-    /// Write what compares algorithms of a collective: rules and a script
-    Tune(insight::cli::Tune),
-    /// Show what changed between two programs: A.db... -- B.db...
-    Diff(Box<insight::cli::Diff>),
-    /// Show what goes together with the run time, over many runs
-    Correlate(Box<insight::cli::Correlate>),
-    /// Show how unevenly ranks spend time on each communicator
-    Imbalance(Box<Look>),
-    /// Show what contributes most: communicator, operation and message size
-    Top(Box<Look>),
-    /// Show how large messages are: calls, bytes and time by message size
-    Hist(Box<Look>),
-    /// Show which communicators were made from which, with families as one line
-    Tree(Box<Look>),
-    /// Show ranks, MPI time and bytes inside and between hosts
-    Hosts(Box<Look>),
-    /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
-    Patterns(Box<Look>),
-    /// Find an order of ranks with few bytes between nodes, and write it for launchers
-    Reorder(Box<insight::cli::Reorder>),
-    /// Show measurements of the machine that groupbench made
-    Bench(Box<insight::cli::Bench>),
-    /// Show what calls took, against what the machine can do: PROFILE BENCH.db
-    Roofline(Box<insight::cli::Roofline>),
-    /// Show what layers below MPI did (needs `run --hooks`)
-    #[command(visible_alias = "ucx")]
-    Layers(Box<Layers>),
-    /// Show messages and bytes between ranks
-    Matrix(Box<Matrix>),
-    /// Draw traffic between processes, hosts or devices, for Graphviz
-    Graph(Box<Graph>),
-    /// Write the timeline for Perfetto and Chrome (needs COMMSEE_TRACE=1)
-    Trace(Box<Trace>),
-    /// Write a page for the browser that shows a run, with filters and pictures, in one file
-    Report(report::cli::Arguments),
-    /// Ask the profile by SQL, read only
-    Sql(Sql),
-    /// Show the views and tables that SQL can ask, with what their columns mean
-    Schema(Schema),
     /// Run a job with the profiler and print a summary
     Run(Run),
-    /// Show a job while it runs: its communicators, and where its ranks stand
+    /// Show calls, sizes and time by communicator, rank, phase or file
+    Show(Box<Show>),
+    /// Suggest what to look at and what to try, with evidence
+    Advise(Box<Advise>),
+    /// Write one page with pictures and filters for the browser
+    Report(report::cli::Arguments),
+    /// Show the time in each communicator, and the tree of communicators
+    Comms(Box<Comms>),
+    /// Show who waited for whom
+    Waits(Box<Waits>),
+    /// Show messages between ranks, hosts or devices, and their patterns
+    Traffic(Box<insight::cli::Traffic>),
+    /// Show the lines that call MPI, and their callers (needs run --sites)
+    Sites(Box<Sites>),
+    /// Show what UCX, NCCL and GPU copies did (needs run --hooks)
+    Layers(Box<Layers>),
+    /// Show what changed between two programs, or what varies over many runs
+    Compare(Box<insight::cli::Compare>),
+    /// Show measurements of the machine, and a profile against them
+    Bench(Box<insight::cli::Bench>),
+    /// Generate a script that measures other algorithms of a collective
+    Tune(insight::cli::Tune),
+    /// Show a job while it runs
     Watch(Watch),
-    /// Run a program with the profiler, for srun and other launchers
-    Exec(Exec),
-    /// Make a profile of a crashed job from its shards on this host
+    /// Make a profile of a crashed or hanging job
     Recover(Recover),
-    /// Make a profile of a crashed job from its shards on all its hosts
-    Collect(Collect),
-    /// Write functions, files and lines into a profile, to read it where its binaries are not
-    Resolve(Resolve),
-    /// Remove files that crashed jobs left on this host
-    Clean(Clean),
+    /// Run one process with the profiler, for srun and other launchers
+    Exec(Exec),
+    /// Query a profile with SQL, read only
+    Sql(Sql),
+    /// Write CSV, JSON, Parquet, or a timeline for Perfetto
+    Export(Box<Export>),
     /// Carry what ranks left on this host to where the others see it; `collect` starts it
     #[command(hide = true)]
     Carry(HostNote),
     /// Write man pages and completions for shells; `./install` asks for them
     #[command(hide = true, subcommand)]
     Generate(Generate),
+}
+
+/// The command line, with its commands in groups.
+pub fn command_line() -> clap::Command {
+    let command = Cli::command();
+    let mut text = String::new();
+    for (heading, names) in GROUPS {
+        text += &format!("\n{heading}:\n");
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            text += &format!("  {name:<8} {}\n", about.map(ToString::to_string).unwrap_or_default());
+        }
+    }
+    let usage = "Usage: through [OPTIONS] [PROFILE]   the same as `through show`\n       through COMMAND [OPTIONS] ...";
+    let more = "Options of a command: `through COMMAND -h`, all of them: `through COMMAND --help`";
+    command.help_template(format!("{{about}}\n\n{usage}\n{text}\n{more}{{after-help}}\n"))
 }
 
 /// All views of profiles, in the order of the reference.
@@ -125,49 +117,36 @@ pub fn views() -> impl Iterator<Item = &'static View> + Clone {
 /// Does what the command line says. Returns the exit status.
 pub fn main() -> ExitCode {
     let words = insight::cli::with_sides(std::env::args_os());
-    match Cli::try_parse_from(&words) {
+    let parsed = command_line().try_get_matches_from(&words).and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
         Ok(cli) => done(&cli),
-        Err(answer) => cli::answer(answer, &words, &Cli::command()),
+        Err(answer) => cli::answer(answer, &words, &command_line()),
     }
 }
 
 fn done(cli: &Cli) -> ExitCode {
     let found = |any: bool| u8::from(!any);
-    let usual = |command| views().find(|view| view.command == command).expect("the first one is what it shows");
-    let look = |command, arguments| look(usual(command), arguments).map(found);
     let status = match &cli.command {
-        None => commands::show::show(&cli.show, &Cli::command()).map(found),
-        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find).map(u8::from),
-        Some(Command::Efficiency(arguments)) => look_at_ranks(usual("efficiency"), arguments).map(found),
-        Some(Command::Tune(arguments)) => insight::commands::tune::tune(arguments),
-        Some(Command::Waits(arguments)) => look("waits", arguments),
-        Some(Command::Diff(arguments)) => insight::commands::diff::diff(arguments),
-        Some(Command::Correlate(arguments)) => insight::commands::correlate::correlate(arguments).map(found),
-        Some(Command::Imbalance(arguments)) => look("imbalance", arguments),
-        Some(Command::Top(arguments)) => look("top", arguments),
-        Some(Command::Hist(arguments)) => look("hist", arguments),
-        Some(Command::Tree(arguments)) => look("tree", arguments),
-        Some(Command::Hosts(arguments)) => look("hosts", arguments),
-        Some(Command::Patterns(arguments)) => look("patterns", arguments),
-        Some(Command::Reorder(arguments)) => insight::commands::reorder::reorder(arguments).map(found),
-        Some(Command::Bench(arguments)) => insight::commands::bench::bench(arguments),
-        Some(Command::Roofline(arguments)) => insight::commands::roofline::roofline(arguments).map(found),
-        Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
-        Some(Command::Matrix(arguments)) => commands::matrix::matrix(arguments).map(found),
-        Some(Command::Graph(arguments)) => commands::graph::graph(arguments).map(found),
-        Some(Command::Trace(arguments)) => commands::trace::trace(arguments).map(found),
-        Some(Command::Report(arguments)) => report::command::report(arguments).map(|()| 0),
-        Some(Command::Sql(arguments)) => commands::sql::sql(arguments).map(|()| 0),
-        Some(Command::Schema(arguments)) => commands::schema::schema(arguments).map(|()| 0),
+        None => commands::show::show(&cli.show, &command_line()).map(found),
         Some(Command::Run(arguments)) => commands::run::run(arguments, report::command::alone),
-        Some(Command::Exec(arguments)) => commands::exec::exec(arguments),
-        Some(Command::Recover(arguments)) => commands::recover::recover(arguments).map(found),
-        Some(Command::Resolve(arguments)) => commands::resolve::resolve(arguments).map(found),
-        Some(Command::Clean(arguments)) => commands::clean::clean(arguments).map(found),
-        Some(Command::Collect(arguments)) => commands::collect::command(arguments).map(found),
-        Some(Command::Carry(arguments)) => Ok(job::carry::command(&arguments.note)),
-        Some(Command::Generate(arguments)) => commands::generate::generate(arguments, &Cli::command()).map(|()| 0),
+        Some(Command::Show(arguments)) => look(arguments).map(found),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find).map(u8::from),
+        Some(Command::Report(arguments)) => report::command::report(arguments).map(|()| 0),
+        Some(Command::Comms(arguments)) => look(arguments).map(found),
+        Some(Command::Waits(arguments)) => look(arguments).map(found),
+        Some(Command::Traffic(arguments)) => insight::commands::traffic::traffic(arguments).map(found),
+        Some(Command::Sites(arguments)) => look(arguments).map(found),
+        Some(Command::Layers(arguments)) => commands::layers::layers(arguments).map(found),
+        Some(Command::Compare(arguments)) => insight::commands::compare::compare(arguments),
+        Some(Command::Bench(arguments)) => insight::commands::bench::bench(arguments),
+        Some(Command::Tune(arguments)) => insight::commands::tune::tune(arguments),
         Some(Command::Watch(arguments)) => commands::watch::watch(arguments).map(found),
+        Some(Command::Recover(arguments)) => commands::recover::recover(arguments).map(found),
+        Some(Command::Exec(arguments)) => commands::exec::exec(arguments),
+        Some(Command::Sql(arguments)) => commands::sql::sql(arguments).map(|()| 0),
+        Some(Command::Export(arguments)) => commands::export::export(arguments).map(found),
+        Some(Command::Carry(arguments)) => Ok(job::carry::command(&arguments.note)),
+        Some(Command::Generate(arguments)) => commands::generate::generate(arguments, &command_line()).map(|()| 0),
     };
     ExitCode::from(status.unwrap_or_else(|error| {
         message::say(&error);
@@ -183,7 +162,16 @@ mod tests {
 
     #[test]
     fn the_command_line_is_consistent() {
-        Cli::command().debug_assert();
+        command_line().debug_assert();
+    }
+
+    #[test]
+    fn every_command_is_in_a_group_and_the_help_fits() {
+        let mut command = command_line();
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let shown = command.get_subcommands().filter(|command| !command.is_hide_set());
+        assert_eq!(shown.map(clap::Command::get_name).collect::<Vec<_>>(), grouped);
+        assert!(command.render_long_help().to_string().lines().count() <= 60);
     }
 
     #[test]
@@ -213,7 +201,7 @@ mod tests {
 
     #[test]
     fn views_exclude_each_other() {
-        assert!(Cli::try_parse_from(["through", "-a", "-u"]).is_err());
+        assert!(Cli::try_parse_from(["through", "-a", "-e"]).is_err());
     }
 
     #[test]

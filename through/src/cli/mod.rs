@@ -1,12 +1,12 @@
 //! The command line as it is written. What its words mean in a profile is resolved in `filter`.
 
+mod advise;
 mod answer;
+mod export;
 mod generate;
-mod insight;
 mod layers;
 mod select;
 mod sql;
-mod trace;
 mod views;
 mod watch;
 
@@ -17,27 +17,27 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
+pub use advise::Advise;
 pub use answer::{answer, no_such_command};
+pub use export::{Export, Exported};
 pub use generate::{Generate, documented};
-pub use insight::{Advise, Look, LookAtRanks};
-pub use layers::{Graph, Layers, Matrix};
+pub use layers::Layers;
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
-pub use sql::{Schema, Sql};
-pub use trace::Trace;
-pub use views::{LayersView, ShowView, formats};
+pub use sql::Sql;
+pub use views::{Chosen, LayersView, formats};
 pub use watch::Watch;
 
 use crate::document::Format;
 use crate::query::sort::SortKey;
-use crate::views::{Folding, of};
+use crate::views::{Folding, VIEWS};
 
+/// One of the views of a command, with all filters.
 #[derive(Debug, Default, Args)]
-pub struct Show {
+pub struct Look<const COMMAND: usize> {
     #[command(flatten)]
     pub input: Input,
-
     #[command(flatten)]
-    pub view: ShowView,
+    pub view: Chosen<COMMAND>,
     #[command(flatten)]
     pub select: Select,
     #[command(flatten)]
@@ -48,11 +48,16 @@ pub struct Show {
     pub output: Output,
 }
 
+pub type Show = Look<{ views::SHOW }>;
+pub type Comms = Look<{ views::COMMS }>;
+pub type Waits = Look<{ views::WAITS }>;
+pub type Sites = Look<{ views::SITES }>;
+
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Families {
     /// Show communicators that were made alike one by one, also if there are many
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub no_families: bool,
 }
 
@@ -69,7 +74,7 @@ pub struct Output {
     #[arg(short, long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
     /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = views::formats(of("")), value_name = "FORMAT")]
+    #[arg(long, value_parser = views::formats(VIEWS.iter().filter(|view| views::COMMANDS.contains(&view.command))), value_name = "FORMAT")]
     pub format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE")]
@@ -155,6 +160,15 @@ pub struct Profiling {
     /// Upper edges of the message-size buckets: 128,1K,8K
     #[arg(long, value_name = "LIST", value_parser = edges)]
     pub buckets: Option<String>,
+    /// Record a timeline of calls and messages, in a ring buffer of SIZE per process [default: 4M]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = trace)]
+    pub trace: Option<String>,
+    /// Record which lines call MPI, with N frames of the stack, for `through sites` [default: 1]
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = sites)]
+    pub sites: Option<String>,
+    /// Record the datatypes of each operation
+    #[arg(long)]
+    pub datatypes: bool,
 }
 
 #[derive(Debug, Args)]
@@ -175,22 +189,6 @@ pub struct Recover {
     /// Directories of shards, or partial profiles to join [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR|PROFILE")]
     pub sources: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(override_usage = "through resolve [OPTIONS] [PROFILE]")]
-pub struct Resolve {
-    #[command(flatten)]
-    pub input: Input,
-    /// Write to a copy of the profile instead of the profile itself
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Stop after so many seconds; what is named by then is written
-    #[arg(long, value_name = "SECONDS")]
-    pub within: Option<u64>,
-    /// Trust binaries without a build id by their path alone; lines are wrong if one was built again
-    #[arg(long)]
-    pub by_path: bool,
 }
 
 #[derive(Debug, Args)]
@@ -235,6 +233,16 @@ fn sort_key() -> impl TypedValueParser<Value = SortKey> {
 /// Bucket edges stay text, but a job is not started with edges that the profiler would refuse.
 fn edges(text: &str) -> Result<String, String> {
     commsee::buckets::Buckets::parse(text).map(|_| text.to_owned())
+}
+
+fn trace(text: &str) -> Result<String, String> {
+    let known = commsee::settings::trace_bytes(Some(text)).map(|_| text.to_owned());
+    known.ok_or_else(|| format!("'{text}' is not a size: write --trace or --trace=64M"))
+}
+
+fn sites(text: &str) -> Result<String, String> {
+    let known = commsee::settings::site_frames(Some(text)).map(|_| text.to_owned());
+    known.ok_or_else(|| format!("'{text}' is not a number of frames up to 64: write --sites or --sites=8"))
 }
 
 /// The arguments of a command line that has no others.

@@ -12,7 +12,7 @@ pub struct Input {
     /// Profile to read [default: newest *.db in the current directory]
     pub profile: Option<PathBuf>,
     /// Profile to read, as an option
-    #[arg(short = 'i', long = "input", value_name = "FILE", conflicts_with = "profile")]
+    #[arg(short = 'i', long = "input", value_name = "FILE", conflicts_with = "profile", hide_short_help = true)]
     pub input: Option<PathBuf>,
 }
 
@@ -29,13 +29,13 @@ pub struct Select {
     #[command(flatten)]
     pub calls: SelectCalls,
     /// Seconds of a rank in one row: 0.1:2.5, 0.1: or :2.5
-    #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse)]
+    #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse, hide_short_help = true)]
     pub time: Option<TimeRange>,
     /// Call sites, by line, file or function: grid.c:88,halo::*, also of outer frames [needs COMMSEE_SITES]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub site: Vec<String>,
     /// Phases, by name; '' selects calls outside any phase [default: all, added up]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub phase: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct SelectCalls {
     #[arg(long, value_name = "LIST")]
     pub comm: Vec<String>,
     /// Communicators that were made like these: with the same parent, creator, size and birthplace
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub family: Vec<String>,
     /// Operations, with or without MPI_: Allreduce,isend
     #[arg(long, value_name = "LIST")]
@@ -59,7 +59,7 @@ pub struct SelectCalls {
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
     pub bytes: Option<ByteRange>,
     /// Buckets, by number from 0 or by edges: 2 or 1K:8K
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = BucketPick::parse)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = BucketPick::parse, hide_short_help = true)]
     pub bucket: Vec<BucketPick>,
     /// Point-to-point operations only
     #[arg(short)]
@@ -74,16 +74,16 @@ pub struct SelectCalls {
 #[command(next_help_heading = "Filters (a call must match all of them)")]
 pub struct SelectRoutes {
     /// Layers, by name
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub layer: Vec<String>,
     /// Transports: posix,cma
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub transport: Vec<String>,
     /// Devices: mlx5_0:1,memory
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub device: Vec<String>,
     /// Protocols: eager,rndv-get
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub protocol: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Commands about the profile as a database.
+//! `through sql`: the profile as a database.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,17 @@ use super::{Input, by_name};
 use crate::document::Format;
 
 #[derive(Debug, Args)]
-#[command(override_usage = "through sql [OPTIONS] STATEMENT [PROFILE]")]
+#[command(override_usage = "through sql [OPTIONS] STATEMENT [PROFILE]\n       through sql --schema[=NAME] [PROFILE]")]
 pub struct Sql {
     /// One statement that only reads, such as "SELECT comm, sum(time_s) FROM profile GROUP BY 1"; - reads it from standard input
-    pub statement: String,
+    #[arg(required_unless_present = "schema")]
+    pub statement: Option<String>,
     #[command(flatten)]
     pub input: Input,
-    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    /// Show the views and tables with the meaning of their columns, or only the one of this name
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
+    pub schema: Option<Option<String>>,
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]; --schema has table and json
     #[arg(long, value_parser = formats(&SQL), value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
     /// Write to FILE
@@ -29,28 +33,6 @@ impl Sql {
     }
 }
 
-#[derive(Debug, Args)]
-pub struct Schema {
-    #[command(flatten)]
-    pub input: Input,
-    /// Show only this view or table
-    #[arg(long, value_name = "NAME")]
-    pub of: Option<String>,
-    /// Output format [default: table, or what FILE ends with: .json]
-    #[arg(long, value_parser = formats(&SCHEMA), value_name = "FORMAT", help_heading = "Output")]
-    format: Option<Format>,
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-}
-
-impl Schema {
-    pub fn format(&self) -> Format {
-        self.format.unwrap_or_else(|| by_name(self.output.as_deref()))
-    }
-}
-
-const SCHEMA: [Format; 2] = [Format::Table, Format::Json];
 #[cfg(feature = "parquet")]
 const SQL: [Format; 4] = [Format::Table, Format::Csv, Format::Json, Format::Parquet];
 #[cfg(not(feature = "parquet"))]

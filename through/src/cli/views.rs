@@ -11,12 +11,23 @@ use crate::views::{self, Asked, Flag, View};
 #[derive(Clone, Copy)]
 pub struct Chosen<const COMMAND: usize>(pub &'static View);
 
-/// Views of `through` itself, and of `through layers`.
-pub type ShowView = Chosen<0>;
-pub type LayersView = Chosen<1>;
+pub type LayersView = Chosen<LAYERS>;
 
-const COMMANDS: [&str; 2] = ["", "layers"];
-const HEADINGS: [&str; 2] = ["Views (default: operations of each communicator)", "Views (default: top contributors)"];
+/// The commands that have several views.
+pub const SHOW: usize = 0;
+pub const LAYERS: usize = 1;
+pub const COMMS: usize = 2;
+pub const WAITS: usize = 3;
+pub const SITES: usize = 4;
+
+pub const COMMANDS: [&str; 5] = ["", "layers", "comms", "waits", "sites"];
+const HEADINGS: [&str; 5] = [
+    "Views (default: operations of each communicator)",
+    "Views (default: top contributors)",
+    "Views (default: time per communicator)",
+    "Views (default: waiting per call)",
+    "Views (default: flat list of lines)",
+];
 
 impl<const COMMAND: usize> Default for Chosen<COMMAND> {
     fn default() -> Self {
@@ -34,7 +45,7 @@ fn id(view: &View) -> Option<&'static str> {
     match view.flag {
         Flag::Switch { long, .. } => Some(long),
         Flag::Option { option, .. } => Some(option),
-        Flag::Default | Flag::With { .. } => None,
+        Flag::Default => None,
     }
 }
 
@@ -45,18 +56,10 @@ impl<const COMMAND: usize> Args for Chosen<COMMAND> {
         let ids: Vec<&str> = all().filter_map(id).collect();
         for view in all() {
             let Some(name) = id(view) else { continue };
-            let go_together = |one: &str, other: &str| {
-                let is_pair =
-                    |(first, second): (&str, &str)| (one, other) == (first, second) || (other, one) == (first, second);
-                all().any(|view| matches!(view.flag, Flag::With { long, other } if is_pair((long, other))))
-            };
-            let is_other = |other: &&&str| **other != name && !go_together(name, other);
-            let others = ids.iter().filter(is_other).chain(view.lacks);
+            let others = ids.iter().filter(|other| **other != name).chain(view.lacks);
             let arg = Arg::new(name).help_heading(HEADINGS[COMMAND]).conflicts_with_all(others.collect::<Vec<_>>());
             let arg = match view.flag {
-                Flag::Switch { short, long, alias } => {
-                    arg.short(short).long(long).aliases(alias).action(ArgAction::SetTrue).help(view.help)
-                }
+                Flag::Switch { short, long } => arg.short(short).long(long).action(ArgAction::SetTrue).help(view.help),
                 Flag::Option { option, .. } if options.contains(&option) => continue,
                 Flag::Option { option, .. } => {
                     options.push(option);
@@ -70,7 +73,7 @@ impl<const COMMAND: usize> Args for Chosen<COMMAND> {
                     let parser = PossibleValuesParser::new(names);
                     arg.long(option).value_name("WHAT").help(help.join("; ")).value_parser(parser)
                 }
-                Flag::Default | Flag::With { .. } => continue,
+                Flag::Default => continue,
             };
             command = command.arg(arg);
         }
@@ -87,13 +90,9 @@ impl<const COMMAND: usize> FromArgMatches for Chosen<COMMAND> {
         let is_asked = |view: &&View| match view.flag {
             Flag::Default => false,
             Flag::Switch { long, .. } => matches.get_flag(long),
-            Flag::With { long, other } => matches.get_flag(long) && matches.get_flag(other),
             Flag::Option { option, value } => matches.get_one::<String>(option).is_some_and(|asked| asked == value),
         };
-        // Of two switches together each would be another view alone.
-        let (pairs, single): (Vec<&View>, Vec<&View>) =
-            views::of(COMMANDS[COMMAND]).partition(|view| matches!(view.flag, Flag::With { .. }));
-        Ok(pairs.into_iter().chain(single).find(is_asked).map_or_else(Self::default, Chosen))
+        Ok(views::of(COMMANDS[COMMAND]).find(is_asked).map_or_else(Self::default, Chosen))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

@@ -1,34 +1,15 @@
-//! Commands that show the one view that they have.
+//! Commands that show one of their views.
 
 use super::{opened, present};
-use crate::cli::{Look, LookAtRanks};
+use crate::cli::Look;
 use crate::error::Error;
-use crate::query::selection::Selection;
-use crate::views::{Question, View};
+use crate::views::Question;
 
 /// Whether anything was there to show.
-pub fn look(view: &View, look: &Look) -> Result<bool, Error> {
-    let output = &look.output;
+pub fn look<const COMMAND: usize>(look: &Look<COMMAND>) -> Result<bool, Error> {
+    let (view, output) = (look.view.0, &look.output);
     let question = Question {
         selection: look.select.selection(),
-        sort: output.sort,
-        top: look.entries.top(),
-        format: output.format(),
-        folding: look.families.folding(),
-        ..Question::new(opened(&look.input)?)
-    };
-    present(view, &question, output.output.as_deref())
-}
-
-/// The same of a view of ranks.
-pub fn look_at_ranks(view: &View, look: &LookAtRanks) -> Result<bool, Error> {
-    let output = &look.output;
-    let question = Question {
-        selection: Selection {
-            comm: look.comm.iter().cloned().collect(),
-            rank: look.rank.clone(),
-            ..Selection::default()
-        },
         sort: output.sort,
         top: look.entries.top(),
         format: output.format(),

@@ -1,22 +1,20 @@
-//! What `through` does, one file per command. None of them uses another; `lines` is for several.
+//! What `through` does, one file per command; `look` and `lines` are for several.
 
 pub mod advise;
 pub mod clean;
 pub mod collect;
 pub mod exec;
+pub mod export;
 pub mod generate;
-pub mod graph;
 pub mod layers;
 mod lines;
 pub mod look;
-pub mod matrix;
 pub mod recover;
-pub mod resolve;
+mod resolve;
 pub mod run;
-pub mod schema;
+mod schema;
 pub mod show;
 pub mod sql;
-pub mod trace;
 pub mod watch;
 
 use std::path::Path;

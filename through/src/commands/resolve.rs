@@ -1,4 +1,4 @@
-//! `through resolve [PROFILE]`: writes the names of functions, files and lines into a profile, so that they are known where its binaries are not.
+//! `through export db [PROFILE]`: writes the names of functions, files and lines into a profile, so that they are known where its binaries are not.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use commsee::profile::names::{FrameName, name_frames};
 
 use super::lines::Lines;
 use super::opened;
-use crate::cli::Resolve;
+use crate::cli::Export;
 use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
@@ -24,7 +24,7 @@ use crate::text::units;
 const LISTED: usize = 5;
 
 /// Whether there was anything to name.
-pub fn resolve(arguments: &Resolve) -> Result<bool, Error> {
+pub fn resolve(arguments: &Export) -> Result<bool, Error> {
     let profile = opened(&arguments.input)?;
     let from = profile.path.canonicalize().map_err(|source| Error::Output { path: profile.path.clone(), source })?;
     let to = arguments.output.clone().unwrap_or_else(|| from.clone());

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::opened;
+use super::{opened, schema};
 use crate::cli::{Input, Sql};
 use crate::document::Format;
 use crate::error::Error;
@@ -14,6 +14,12 @@ use crate::render::parquet::{Kinds, Rows};
 use crate::render::{answer, output};
 
 pub fn sql(arguments: &Sql) -> Result<(), Error> {
+    if let Some(name) = &arguments.schema {
+        // What stands first is the profile then.
+        let first = arguments.statement.as_ref().map(PathBuf::from);
+        let input = Input { profile: first.or(arguments.input.profile.clone()), input: arguments.input.input.clone() };
+        return schema::schema(arguments, &input, name.as_deref());
+    }
     let format = arguments.format();
     output::is_for_terminal(format, arguments.output.as_deref())?;
     let (statement, input) = in_order(arguments)?;
@@ -35,7 +41,7 @@ pub fn sql(arguments: &Sql) -> Result<(), Error> {
 
 /// Other commands take the profile first.
 fn in_order(arguments: &Sql) -> Result<(&str, Input), Error> {
-    let (statement, input) = (arguments.statement.as_str(), &arguments.input);
+    let (statement, input) = (arguments.statement.as_deref().unwrap_or_default(), &arguments.input);
     if !is_sqlite(Path::new(statement)) {
         return Ok((statement, input.clone()));
     }

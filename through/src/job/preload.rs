@@ -38,6 +38,9 @@ pub fn variables(profiling: &Profiling) -> Result<Variables, Error> {
     }
     variables.extend(profiling.hooks.as_ref().map(|hooks| (settings::HOOKS, hooks.into())));
     variables.extend(profiling.buckets.as_ref().map(|edges| (settings::BUCKETS, edges.into())));
+    variables.extend(profiling.trace.as_ref().map(|size| (settings::TRACE, size.into())));
+    variables.extend(profiling.sites.as_ref().map(|frames| (settings::SITES, frames.into())));
+    variables.extend(profiling.datatypes.then(|| (settings::DATATYPES, "1".into())));
     Ok(variables)
 }
 

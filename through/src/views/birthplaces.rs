@@ -15,9 +15,9 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "birthplaces",
-    command: "",
-    flag: Flag::Option { option: "by", value: "birthplace" },
-    help: "time per line that makes communicators",
+    command: "comms",
+    flag: Flag::Option { option: "by", value: "line" },
+    help: "time per line of the program that creates communicators",
     meaning: "the time in all communicators that were made on one line of the program ([find the line](../howto/find-the-line.md))",
     note: "`--comm made@grid.c:88` selects the communicators of one row.",
     formats: &[Format::Table, Format::Csv, Format::Json],

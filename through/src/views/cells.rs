@@ -18,7 +18,7 @@ use crate::text::units;
 pub const VIEW: View = View {
     name: "cells",
     command: "",
-    flag: Flag::Switch { short: Some('a'), long: "all-ranks", alias: None },
+    flag: Flag::Switch { short: Some('a'), long: "all-ranks" },
     help: "One row per communicator, operation, size and rank",
     meaning: "one row per communicator, operation, message size and rank",
     note: "These are the columns of the view `profile`. Without `--phase` a row is the sum over all phases.",

@@ -15,8 +15,8 @@ use crate::query::families::Family;
 
 pub const VIEW: View = View {
     name: "tree of communicators",
-    command: "tree",
-    flag: Flag::Default,
+    command: "comms",
+    flag: Flag::Switch { short: None, long: "tree" },
     help: "The tree of communicators",
     meaning: "communicators below those that they were made from; those that were made alike from one line of the tree (by the same call, with the same size, at the same place) are one line",
     note: "",

@@ -15,7 +15,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "communicators",
     command: "",
-    flag: Flag::Switch { short: Some('u'), long: "communicators", alias: None },
+    flag: Flag::Switch { short: Some('u'), long: "communicators" },
     help: "Time per communicator, one line each",
     meaning: "the time in each communicator, one line each",
     note: "",
@@ -35,6 +35,10 @@ pub const VIEW: View = View {
     parts: &[Part { name: "communicators", headings: || column::headings(COLUMNS) }, on_layers::COMMUNICATORS_PART],
     ask,
 };
+
+/// The same as a command.
+pub const COMMAND: View =
+    View { name: "communicators of a run", command: "comms", flag: Flag::Default, ..VIEW };
 
 type Of = Column<OnCommunicator>;
 

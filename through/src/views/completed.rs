@@ -14,7 +14,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "completed",
     command: "",
-    flag: Flag::Switch { short: None, long: "completed", alias: None },
+    flag: Flag::Switch { short: None, long: "completed" },
     help: "What Wait, Waitall, Test and the like waited for",
     meaning: "what completion calls completed: operation and size of the requests, from which rank, and how long calls waited for them",
     note: "",

@@ -13,7 +13,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "datatypes",
     command: "",
-    flag: Flag::Switch { short: None, long: "datatypes", alias: None },
+    flag: Flag::Switch { short: None, long: "datatypes" },
     help: "Datatypes of each operation (needs COMMSEE_DATATYPES=1)",
     meaning: "the datatypes of each operation on each communicator, in a run with `COMMSEE_DATATYPES=1`",
     note: "",

@@ -15,8 +15,8 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "efficiency",
-    command: "efficiency",
-    flag: Flag::Default,
+    command: "",
+    flag: Flag::Switch { short: None, long: "efficiency" },
     help: "Where the run time went",
     meaning: "parallel efficiency with what makes it up, and a ledger of what is missing to it, by communicator, operation and phase",
     note: "`--comm` and `--rank` choose whose run time: the members of a communicator, over the whole run. Factors are those of POP in the multiplicative form, as TALP prints them: \
@@ -26,7 +26,7 @@ pub const VIEW: View = View {
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "entries",
-    lacks: &[],
+    lacks: &["family", "op", "bytes", "bucket", "p2p", "collectives", "time", "site", "phase"],
     empty: "the profile holds no ranks",
     parts: &[Part { name: "ledger", headings: || column::headings(COLUMNS) }],
     ask,

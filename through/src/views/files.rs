@@ -15,7 +15,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "files",
     command: "",
-    flag: Flag::Switch { short: None, long: "files", alias: None },
+    flag: Flag::Switch { short: None, long: "files" },
     help: "Files: calls, bytes, bandwidth and access size",
     meaning: "what was done with each file that the program opened by `MPI_File_open`, and over which communicator",
     note: "The time of calls that complete nonblocking accesses is in `--completed`, not here.",

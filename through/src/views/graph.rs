@@ -14,9 +14,9 @@ use crate::render::dot::Dot;
 
 pub const VIEW: View = View {
     name: "graph",
-    command: "graph",
-    flag: Flag::Default,
-    help: "Traffic as a graph",
+    command: "traffic",
+    flag: Flag::Switch { short: None, long: "graph" },
+    help: "Graph of processes, hosts or devices, for Graphviz",
     meaning: "traffic as a graph of processes, of hosts, or of the devices that the data went over",
     note: "",
     formats: &[Format::Dot, Format::Json],

@@ -11,9 +11,9 @@ use crate::query::operations::operations;
 
 pub const VIEW: View = View {
     name: "hist",
-    command: "hist",
-    flag: Flag::Default,
-    help: "How large messages are: calls, bytes and time by message size",
+    command: "",
+    flag: Flag::Switch { short: None, long: "sizes" },
+    help: "Calls, bytes and time by message size",
     meaning: "calls, bytes and time by message size, over all operations that move data",
     note: "Calls without messages are left out: completion calls, calls that make communicators, `MPI_Barrier`, `MPI_Win_fence`, `MPI_File_open` and the like. The sizes are those of the [buckets](glossary.md#bucket).",
     formats: &[Format::Table, Format::Csv, Format::Json],

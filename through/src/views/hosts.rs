@@ -17,7 +17,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "hosts",
     command: "",
-    flag: Flag::Switch { short: None, long: "hosts", alias: None },
+    flag: Flag::Switch { short: None, long: "hosts" },
     help: "Run time and MPI time per host",
     meaning: "run time and MPI time of the ranks of each host, by its lowest rank",
     note: "With filters, times are those of the calls that they leave.",
@@ -29,9 +29,6 @@ pub const VIEW: View = View {
     parts: &[Part { name: "hosts", headings: || column::headings(COLUMNS) }],
     ask,
 };
-
-/// The same as a command.
-pub const COMMAND: View = View { name: "hosts of a run", command: "hosts", flag: Flag::Default, ..VIEW };
 
 struct Host {
     name: String,

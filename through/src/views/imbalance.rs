@@ -15,8 +15,8 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "imbalance",
-    command: "imbalance",
-    flag: Flag::Default,
+    command: "waits",
+    flag: Flag::Switch { short: None, long: "imbalance" },
     help: "How unevenly ranks spend time on each communicator",
     meaning: "how unevenly ranks spend MPI time on each communicator, and in each operation on it",
     note: "All measures are over the N ranks that called. `max_over_mean` is that of Hatchet and Pipit (1 is even). `imb_s` and `imb` are Imb.Time = max − mean and Imb.% = (max − mean) ÷ max × N ÷ (N − 1) of CrayPat \

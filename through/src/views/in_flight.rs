@@ -15,7 +15,7 @@ use crate::text::units;
 pub const VIEW: View = View {
     name: "in-flight",
     command: "",
-    flag: Flag::Switch { short: None, long: "in-flight", alias: Some("stood") },
+    flag: Flag::Switch { short: None, long: "in-flight" },
     help: "In-flight call of every rank, in a hanging or crashed job",
     meaning: "the in-flight call of every rank, in a job that hangs or did not reach `MPI_Finalize` ([recover](../howto/recover.md)). \
               Also `--stood`",

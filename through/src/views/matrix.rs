@@ -20,7 +20,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "matrix",
-    command: "matrix",
+    command: "traffic",
     flag: Flag::Default,
     help: "Messages and bytes between ranks or hosts",
     meaning: "messages and bytes between ranks, or between hosts",

@@ -60,11 +60,6 @@ pub const VIEWS: &[View] = &[
     operations::VIEW,
     cells::VIEW,
     communicators::VIEW,
-    birthplaces::VIEW,
-    sites::VIEW,
-    sites::BY_RANK,
-    tree::DOWN,
-    tree::UP,
     ranks::VIEW,
     hosts::VIEW,
     phases::VIEW,
@@ -72,22 +67,27 @@ pub const VIEWS: &[View] = &[
     completed::VIEW,
     files::VIEW,
     in_flight::VIEW,
+    efficiency::VIEW,
+    top::VIEW,
+    hist::VIEW,
+    advise::VIEW,
+    communicators::COMMAND,
+    birthplaces::VIEW,
+    comm_tree::VIEW,
+    waits::VIEW,
+    imbalance::VIEW,
+    matrix::VIEW,
+    graph::VIEW,
+    sites::VIEW,
+    sites::BY_RANK,
+    tree::DOWN,
+    tree::UP,
     contributors::VIEW,
     contributors::BY_COMMUNICATOR,
     contributors::BY_OPERATION,
     protocols::VIEW,
     transfers::VIEW,
-    matrix::VIEW,
-    graph::VIEW,
     timeline::VIEW,
-    advise::VIEW,
-    efficiency::VIEW,
-    waits::VIEW,
-    imbalance::VIEW,
-    top::VIEW,
-    hist::VIEW,
-    comm_tree::VIEW,
-    hosts::COMMAND,
     summary::VIEW,
 ];
 
@@ -125,13 +125,12 @@ pub enum Flag {
     Switch {
         short: Option<char>,
         long: &'static str,
-        /// What it was called before.
-        alias: Option<&'static str>,
     },
-    /// The switch of another view with that of a third: `--sites -a`.
-    With { long: &'static str, other: &'static str },
     /// A value of an option: `--by comm`.
-    Option { option: &'static str, value: &'static str },
+    Option {
+        option: &'static str,
+        value: &'static str,
+    },
 }
 
 /// A table of a view.
@@ -174,7 +173,6 @@ impl<Q: Asked> View<Q> {
         let flag = match self.flag {
             Flag::Default => self.name.to_owned(),
             Flag::Switch { long, .. } => format!("--{long}"),
-            Flag::With { long, other } => format!("--{long} --{other}"),
             Flag::Option { option, value } => format!("--{option} {value}"),
         };
         let formats: Vec<&str> = self.written_as().map(Format::name).collect();

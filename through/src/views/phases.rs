@@ -14,7 +14,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "phases",
     command: "",
-    flag: Flag::Switch { short: None, long: "phases", alias: None },
+    flag: Flag::Switch { short: None, long: "phases" },
     help: "Calls, sizes and time per phase (named by MPI_Pcontrol)",
     meaning: "calls, sizes and time in each phase of the program ([phases](../howto/phases.md))",
     note: "",

@@ -13,7 +13,7 @@ use crate::query::sort::SortKey;
 pub const VIEW: View = View {
     name: "ranks",
     command: "",
-    flag: Flag::Switch { short: Some('e'), long: "ranks", alias: None },
+    flag: Flag::Switch { short: Some('e'), long: "ranks" },
     help: "Run time and MPI time per rank",
     meaning: "run time and MPI time of each rank",
     note: "",

@@ -75,7 +75,6 @@ fn invocation<Q>(view: &View<Q>) -> String {
         Flag::Default => format!("`{command}`"),
         Flag::Switch { short: Some(short), long, .. } => format!("`{command}` `-{short}`, `--{long}`"),
         Flag::Switch { long, .. } => format!("`{command}` `--{long}`"),
-        Flag::With { long, other } => format!("`{command}` `--{long}` with `--{other}`"),
         Flag::Option { option, value } => format!("`{command}` `--{option} {value}`"),
     }
 }

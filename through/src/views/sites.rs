@@ -14,8 +14,8 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "sites",
-    command: "",
-    flag: Flag::Switch { short: None, long: "sites", alias: None },
+    command: "sites",
+    flag: Flag::Default,
     help: "Lines of the program that call MPI (needs COMMSEE_SITES=1)",
     meaning: "the lines of the program that call MPI, heaviest first, in a run with `COMMSEE_SITES=1` ([find the line](../howto/find-the-line.md))",
     note: "One row per line, communicator and operation. A line that nobody knows is a function with an offset, or a module with one.",
@@ -30,7 +30,8 @@ pub const VIEW: View = View {
 
 pub const BY_RANK: View = View {
     name: "sites by rank",
-    flag: Flag::With { long: "sites", other: "all-ranks" },
+    flag: Flag::Switch { short: Some('a'), long: "all-ranks" },
+    help: "One row per line, communicator, operation and rank",
     meaning: "the same, one row per rank",
     note: "Each row has in addition `rank`, the rank in `MPI_COMM_WORLD`; `ranks` is the same.",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Comm, SortKey::Op, SortKey::Rank],

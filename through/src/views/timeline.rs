@@ -14,7 +14,7 @@ use crate::text::units;
 
 pub const VIEW: View = View {
     name: "timeline",
-    command: "trace",
+    command: "export perfetto",
     flag: Flag::Default,
     help: "Timeline of calls",
     meaning: "the timeline, for Perfetto and Chrome",

@@ -14,9 +14,9 @@ use crate::query::sort::SortKey;
 
 pub const VIEW: View = View {
     name: "top",
-    command: "top",
-    flag: Flag::Default,
-    help: "What contributes most: communicator, operation and message size",
+    command: "",
+    flag: Flag::Switch { short: None, long: "flat" },
+    help: "One list: communicator, operation and size, the costliest first",
     meaning: "communicators, operations and message sizes, the one that contributes most first, with the share that all up to it make up",
     note: "Shares are those of what `--sort` names: MPI time unless told otherwise, `calls` or `bytes` (sent and received). Calls outside of the run time, such as `MPI_Init`, are left out.",
     formats: &[Format::Table, Format::Csv, Format::Json],

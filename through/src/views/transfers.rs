@@ -16,7 +16,7 @@ use crate::query::transfers::{End, Transfer, count, each};
 pub const VIEW: View = View {
     name: "transfers",
     command: "layers",
-    flag: Flag::Switch { short: None, long: "all", alias: None },
+    flag: Flag::Switch { short: None, long: "all" },
     help: "All rows of the view `transfers`, per rank, as CSV or JSON",
     meaning: "every row of the view [`transfers`](profile.md#layers-below-mpi) that passes the filters, as CSV or JSON",
     note: "",

@@ -12,9 +12,9 @@ use crate::render::flame::{Flame, Frame, Stack};
 
 pub const DOWN: View = View {
     name: "callers, top down",
-    command: "",
-    flag: Flag::Option { option: "tree", value: "down" },
-    help: "callers from the program to MPI calls",
+    command: "sites",
+    flag: Flag::Switch { short: None, long: "callees" },
+    help: "Tree from main down to the MPI calls (needs --sites=N in the run)",
     meaning: "the callers of MPI calls as a tree, from the outermost function to the call, in a run with `COMMSEE_SITES=N` \
               ([find the line](../howto/find-the-line.md))",
     note: "`--format folded` and `--format speedscope` write it for tools that draw flame graphs: whole stacks with their nanoseconds, \
@@ -30,8 +30,8 @@ pub const DOWN: View = View {
 
 pub const UP: View = View {
     name: "callers, bottom up",
-    flag: Flag::Option { option: "tree", value: "up" },
-    help: "callers of each MPI call",
+    flag: Flag::Switch { short: None, long: "callers" },
+    help: "Tree from each MPI call up to its callers (needs --sites=N in the run)",
     meaning: "the same the other way round: each operation, and below it who called",
     note: "In `--format folded` and `--format speedscope` the operation is the outermost.",
     ask: |question| ask(question, Direction::Up),

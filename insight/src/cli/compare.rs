@@ -1,4 +1,4 @@
-//! `through diff`: runs of two programs.
+//! `through compare`: runs of two programs, or many runs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,17 +9,22 @@ use through_core::cli::Entries;
 use super::Written;
 
 #[derive(Debug, Default, Args)]
-#[command(override_usage = "through diff [OPTIONS] A.db... -- B.db...")]
-pub struct Diff {
-    /// Profiles of the program as it was, and as it is: two, or several with -- between them
+#[command(
+    override_usage = "through compare [OPTIONS] A.db B.db\n       through compare [OPTIONS] A.db... -- B.db...\n       through compare [OPTIONS] RUN.db RUN.db RUN.db..."
+)]
+pub struct Compare {
+    /// Two profiles, or profiles of two programs with -- between them: what changed from A to B. Three or more: what goes together with the run time
     #[arg(required = true, value_name = "PROFILE")]
     pub runs: Vec<PathBuf>,
     /// Profiles of the program as it is, the same as --
     #[arg(long, value_name = "PROFILE", num_args = 1..)]
     pub against: Vec<PathBuf>,
-    /// Exit with status 1 if the run time, or an entry for certain, rose by more: 5% or 0.5 (seconds)
+    /// Of two programs: exit with status 1 if the run time, or an entry for certain, rose by more: 5% or 0.5 (seconds)
     #[arg(long, value_name = "RISE", value_parser = Rise::parse)]
     pub fail_above: Option<Rise>,
+    /// Of many runs: what makes a configuration: keys of the view `meta` [default: command, programs, ranks, mpi_library, options]
+    #[arg(long, value_name = "KEYS", value_delimiter = ',')]
+    pub by: Vec<String>,
     #[command(flatten)]
     pub entries: Entries,
     #[command(flatten)]
@@ -58,10 +63,10 @@ impl Rise {
     }
 }
 
-/// `--` parts the two sides of `through diff`, and options may follow: to clap, nothing behind it would be an option.
+/// `--` parts the two sides of `through compare`, and options may follow: to clap, nothing behind it would be an option.
 pub fn with_sides(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.collect();
-    if words.get(1).is_some_and(|command| command == "diff")
+    if words.get(1).is_some_and(|command| command == "compare")
         && let Some(dashes) = words.iter_mut().find(|word| *word == "--")
     {
         *dashes = OsString::from("--against");
@@ -76,9 +81,9 @@ mod tests {
     #[test]
     fn options_may_stand_behind_the_other_side() {
         let words = |text: &str| text.split(' ').map(OsString::from).collect::<Vec<_>>();
-        let parted = with_sides(words("through diff a.db b.db -- c.db --top 3").into_iter());
-        assert_eq!(parted, words("through diff a.db b.db --against c.db --top 3"));
-        let run = words("through run -- diff -- x");
+        let parted = with_sides(words("through compare a.db b.db -- c.db --top 3").into_iter());
+        assert_eq!(parted, words("through compare a.db b.db --against c.db --top 3"));
+        let run = words("through run -- compare -- x");
         assert_eq!(with_sides(run.clone().into_iter()), run);
     }
 

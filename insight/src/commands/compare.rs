@@ -1,26 +1,47 @@
-//! `through diff A.db… -- B.db…`: what changed.
+//! `through compare`: what changed between two programs, or what goes together with the run time over many runs.
+
+use std::path::PathBuf;
 
 use through_core::Error;
-use through_core::commands::said;
+use through_core::commands::{said, shown};
 use through_core::query::open::Profile;
 use through_core::render::output;
 use through_core::text::message::say;
 use through_core::text::units;
 use through_core::views::Question;
 
-use crate::cli::{Diff, Rise};
+use crate::cli::{Compare, Rise};
 use crate::named::{once, tell_shared};
 use crate::query::compare::changes::Comparison;
 use crate::query::compare::entry::{Change, Verdict};
-use crate::views::diff;
+use crate::views::{correlate, diff};
 
-/// The exit status: 1 where something rose by more than it may.
-pub fn diff(arguments: &Diff) -> Result<u8, Error> {
-    let (a, b) = match (arguments.runs.as_slice(), arguments.against.as_slice()) {
-        ([a, b], []) => (vec![a.clone()], vec![b.clone()]),
-        (_, []) => return Err(Error::Argument("name the runs of both sides: A.db... -- B.db...".to_owned())),
-        (a, b) => (once(a), once(b)),
+/// The exit status: 1 where something rose by more than it may, or nothing is shown.
+pub fn compare(arguments: &Compare) -> Result<u8, Error> {
+    match (arguments.runs.as_slice(), arguments.against.as_slice()) {
+        ([a, b], []) if arguments.by.is_empty() => changes(arguments, vec![a.clone()], vec![b.clone()]),
+        (_, []) if arguments.fail_above.is_some() => {
+            Err(Error::Argument("--fail-above needs two sides: A.db... -- B.db...".to_owned()))
+        }
+        (_, []) => many(arguments),
+        (a, b) => changes(arguments, once(a), once(b)),
+    }
+}
+
+/// Many runs.
+fn many(arguments: &Compare) -> Result<u8, Error> {
+    let runs = once(&arguments.runs);
+    let question = Question {
+        top: arguments.entries.top(),
+        format: arguments.written.format(),
+        ..Question::new(Profile::open(&arguments.runs[0])?)
     };
+    let ask = || correlate::document(&question, &runs, &arguments.by);
+    Ok(u8::from(!shown(&question, arguments.written.output.as_deref(), ask)?.is_found()))
+}
+
+/// Two programs.
+fn changes(arguments: &Compare, a: Vec<PathBuf>, b: Vec<PathBuf>) -> Result<u8, Error> {
     // One run against itself is asked for on purpose.
     if a.len() + b.len() > 2 {
         tell_shared(&a, &b);

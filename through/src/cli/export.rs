@@ -1,0 +1,47 @@
+//! `through export`: a profile for other programs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Input, Select, SelectRoutes};
+
+/// What a profile is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Exported {
+    /// All rows, for spreadsheets and scripts
+    Csv,
+    /// All rows, with what is known of the run
+    Json,
+    /// All rows, for data frames
+    Parquet,
+    /// Timeline, for Perfetto and Chrome (needs `run --trace`)
+    Perfetto,
+    /// Graph of who talked to whom, for Graphviz
+    Dot,
+    /// Profile with functions, files and lines, for machines without the binaries
+    Db,
+}
+
+#[derive(Debug, Args)]
+#[command(override_usage = "through export [OPTIONS] FORMAT [PROFILE]")]
+pub struct Export {
+    /// What to write
+    #[arg(value_name = "FORMAT")]
+    pub what: Exported,
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub select: Select,
+    #[command(flatten)]
+    pub routes: SelectRoutes,
+    /// Write to FILE [default: standard output; for db the profile itself]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// With db: stop after so many seconds; what is named by then is written
+    #[arg(long, value_name = "SECONDS", help_heading = "Output")]
+    pub within: Option<u64>,
+    /// With db: trust binaries without a build id by their path alone; lines are wrong if one was built again
+    #[arg(long, help_heading = "Output")]
+    pub by_path: bool,
+}
