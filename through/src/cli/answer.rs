@@ -67,7 +67,9 @@ fn of_view(switch: &str) -> Option<String> {
 }
 
 /// What was a command before, and what is asked for instead.
-const BEFORE: [(&str, &str); 17] = [
+const BEFORE: [(&str, &str); 19] = [
+    ("collect", "recover --all-hosts"),
+    ("clean", "recover --clean"),
     ("ucx", "layers"),
     ("efficiency", "show --efficiency"),
     ("top", "show --flat"),

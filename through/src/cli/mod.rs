@@ -172,6 +172,7 @@ pub struct Profiling {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "through recover [OPTIONS] [DIR|PROFILE]...")]
 pub struct Recover {
     /// Name of the profile; %j, %s, %h, %p and %t are those of the run [default: commsee-recovered-ID.db, with --running
     /// commsee-running-ID.db; ID is the batch job with its step, or else the run]
@@ -189,32 +190,21 @@ pub struct Recover {
     /// Directories of shards, or partial profiles to join [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR|PROFILE")]
     pub sources: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct Clean {
-    /// Only list what would be removed
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-    /// Also remove files of other hosts and containers, and files without a shard, if this host cannot see whether they are in use
-    #[arg(long)]
-    pub force: bool,
-    /// Also remove the names of functions and lines that were looked up for profiles (~/.cache/commsee)
-    #[arg(long)]
-    pub cache: bool,
-    /// Directories of shards [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
-    #[arg(value_name = "DIR")]
-    pub directories: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct Collect {
+    /// Get the shards of all hosts of a job; DIR is where it was started, or where its profile is [default: the current directory and $HOME]
+    #[arg(long, conflicts_with_all = ["output", "running", "keep", "force", "clean"], help_heading = "All hosts")]
+    pub all_hosts: bool,
     /// Command that reaches a host: COMMAND HOST LINE runs LINE there [default: srun for jobs of Slurm, else ssh]
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", requires = "all_hosts", help_heading = "All hosts")]
     pub rsh: Option<OsString>,
-    /// Directory where the job was started, or of its profile [default: the current directory and $HOME]
-    #[arg(value_name = "DIR")]
-    pub directories: Vec<PathBuf>,
+    /// Remove the files that crashed jobs left on this host, instead; with --force also those of which it cannot see whether they are in use
+    #[arg(long, conflicts_with_all = ["output", "running", "keep"], help_heading = "Cleaning up")]
+    pub clean: bool,
+    /// With --clean: only list what would be removed
+    #[arg(short = 'n', long, requires = "clean", help_heading = "Cleaning up")]
+    pub dry_run: bool,
+    /// With --clean: also remove the names of functions and lines that were looked up for profiles (~/.cache/commsee)
+    #[arg(long, requires = "clean", help_heading = "Cleaning up")]
+    pub cache: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
-//! `through clean`: removes what jobs left that did not reach `MPI_Finalize`, and what is kept of binaries.
+//! `through recover --clean`: removes what jobs left that did not reach `MPI_Finalize`, and what is kept of binaries.
 
 use std::path::PathBuf;
 
 use super::lines::Lines;
-use crate::cli::Clean;
+use crate::cli::Recover;
 use crate::error::Error;
 use crate::job::shards;
 use crate::symbols::{Kept, cache_of_user};
@@ -11,9 +11,9 @@ use crate::text::message::say;
 use crate::text::units;
 
 /// Whether there was anything to remove.
-pub fn clean(arguments: &Clean) -> Result<bool, Error> {
-    shards::must_exist(&arguments.directories)?;
-    let directories = shards::directories(&arguments.directories);
+pub fn clean(arguments: &Recover) -> Result<bool, Error> {
+    shards::must_exist(&arguments.sources)?;
+    let directories = shards::directories(&arguments.sources);
     let mut any = false;
     let mut lines = Lines::new();
     let left = shards::debris(&directories);

@@ -1,9 +1,9 @@
-//! `through collect`: the profile of a job from shards on all its hosts.
+//! `through recover --all-hosts`: the profile of a job from shards on all its hosts.
 
 use commsee::profile::hosts::Folder;
 
 use super::lines::Lines;
-use crate::cli::Collect;
+use crate::cli::Recover;
 use crate::error::Error;
 use crate::job::collect::{Reach, collect};
 use crate::job::{carry, shards};
@@ -12,9 +12,9 @@ use crate::text::message::say;
 use crate::text::path::relative;
 
 /// Whether there was anything to make a profile of.
-pub fn command(arguments: &Collect) -> Result<bool, Error> {
-    shards::must_exist(&arguments.directories)?;
-    let places = match arguments.directories.as_slice() {
+pub fn collected(arguments: &Recover) -> Result<bool, Error> {
+    shards::must_exist(&arguments.sources)?;
+    let places = match arguments.sources.as_slice() {
         [] => carry::places(None),
         named => named.to_vec(),
     };

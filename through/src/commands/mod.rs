@@ -1,8 +1,8 @@
 //! What `through` does, one file per command; `look` and `lines` are for several.
 
 pub mod advise;
-pub mod clean;
-pub mod collect;
+mod clean;
+mod collect;
 pub mod exec;
 pub mod export;
 pub mod generate;

@@ -8,9 +8,10 @@ use commsee::profile::recover::{self, Run};
 use commsee::shard::read_header;
 
 use super::lines::Lines;
+use super::{clean, collect};
 use crate::cli::Recover;
 use crate::error::Error;
-use crate::job::collect::{self, Reach};
+use crate::job::collect::{self as hosts, Reach};
 use crate::job::parts::parts;
 use crate::job::shards;
 use crate::text::escape::path;
@@ -18,6 +19,15 @@ use crate::text::message::say;
 
 /// Whether there was anything to recover.
 pub fn recover(arguments: &Recover) -> Result<bool, Error> {
+    match arguments {
+        Recover { clean: true, .. } => clean::clean(arguments),
+        Recover { all_hosts: true, .. } => collect::collected(arguments),
+        _ => recovered(arguments),
+    }
+}
+
+/// Of this host, or of profiles that are parts of one.
+fn recovered(arguments: &Recover) -> Result<bool, Error> {
     shards::must_exist(&arguments.sources)?;
     let (profiles, named): (Vec<&PathBuf>, Vec<&PathBuf>) =
         arguments.sources.iter().partition(|source| !source.is_dir() && source.exists());
@@ -75,7 +85,7 @@ pub fn recover(arguments: &Recover) -> Result<bool, Error> {
     let mut elsewhere = Vec::new();
     if profiles.is_empty() {
         let is_seen = |folder: &&Folder| folder.told().iter().any(|told| seen.contains(&told.note.run));
-        elsewhere = collect::elsewhere(folders.iter().filter(|folder| !is_seen(folder)), arguments.running);
+        elsewhere = hosts::elsewhere(folders.iter().filter(|folder| !is_seen(folder)), arguments.running);
         elsewhere.iter().for_each(say);
     }
     if !(arguments.running || arguments.keep) {
