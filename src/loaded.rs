@@ -23,7 +23,7 @@ pub const PLACES: [&str; 2] = ["/dev/shm", "/tmp"];
 /// The longest file: a job may start any number of programs.
 pub const MOST_BYTES: u64 = 1 << 20;
 
-/// The name of the file, in one of the [`PLACES`]: that of a claim, which `through run` holds, and which goes by `through clean` if it was killed.
+/// The name of the file, in one of the [`PLACES`]: that of a claim, which `through run` holds, and which goes by `through recover --clean` if it was killed.
 pub fn file_name(launch: &str) -> String {
     format!("commsee-{launch}-loaded.claim")
 }

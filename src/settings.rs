@@ -87,7 +87,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: TRACE,
         default: "",
-        meaning: "1: record calls, messages and what hook modules report with their times, for `through trace`, in a ring buffer of 4 MiB \
+        meaning: "1: record calls, messages and what hook modules report with their times, for `through export perfetto`, in a ring buffer of 4 MiB \
                   per process (87 000 events). A size such as 64M: a ring buffer of that size.",
         is_measured: true,
     },
@@ -95,7 +95,7 @@ pub const VARIABLES: &[Variable] = &[
         name: SITES,
         default: "0",
         meaning: "1: count calls by call site too, the frame that made the call. A number up to 64: by so many frames of the stack. \
-                  For `through --sites`.",
+                  For `through sites`.",
         is_measured: true,
     },
     Variable {

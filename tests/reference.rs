@@ -106,7 +106,7 @@ fn environment() {
         ## The cache\n\n\
         `through` keeps the names of functions and lines that it looked up, so that the next view of a profile need not read the \
         binaries again: in `$XDG_CACHE_HOME/commsee`, or `~/.cache/commsee` if that is not set, with one file for each binary or library. \
-        It keeps at most 1000 files and 64 MiB, removes the oldest first, and each after 90 days. `through clean --cache` removes all \
+        It keeps at most 1000 files and 64 MiB, removes the oldest first, and each after 90 days. `through recover --clean --cache` removes all \
         of them. Nothing is lost: what is missing is looked up again, and `through run` writes the names into the profile itself. \
         The profiler in the job does not use this directory, and a directory that cannot be written costs time only.\n";
     check("environment.md", &page);

@@ -44,7 +44,7 @@ CREATE TABLE frame (
 );
 
 -- What a frame is called. depth 0 is the innermost of the functions that were inlined there. Frames of an interpreter have their rows from the
--- start, others after `through resolve`.
+-- start, others after `through export db`.
 CREATE TABLE frame_name (
     frame    INTEGER NOT NULL REFERENCES frame(id),
     depth    INTEGER NOT NULL,
@@ -462,7 +462,7 @@ JOIN bucket b ON b.id = s.bucket
 LEFT JOIN phase h ON h.id = s.phase;
 
 -- Sites by the innermost function of their frame: site is grid.c:88, or solve+0x1f where the line is not known. Null is not known, or only
--- after `through resolve`.
+-- after `through export db`.
 CREATE VIEW sites AS
 SELECT s.id AS id,
        coalesce(replace(n.file, rtrim(n.file, replace(n.file, '/', '')), '') || coalesce(':' || n.line, ''), n.function) AS site,

@@ -130,7 +130,7 @@ fn a_process_holds_its_lock_without_a_descriptor() {
             let fds = fs::read_dir(format!("/proc/{}/fd", job.pid())).expect("its descriptors");
             let open = fds.filter_map(|fd| fs::read_link(fd.ok()?.path()).ok()).collect::<Vec<_>>();
             assert!(!open.iter().any(|file| file.to_string_lossy().ends_with(".shard")), "{open:?}");
-            for words in [&["recover"][..], &["recover", "--force"], &["clean", "--force"]] {
+            for words in [&["recover"][..], &["recover", "--force"], &["recover", "--clean", "--force"]] {
                 job.is_left_alone(words, false, "it still runs");
             }
             // A copy is nobody's.
@@ -181,7 +181,7 @@ fn processes_of_containers_are_known_to_live() {
             let header = read_header(&job.left().shards[0]).expect("a shard");
             assert!(process_start(header.pid) != Some(header.process_start), "its number means nothing here");
             for is_contained in [false, true] {
-                for words in [&["recover", "--force"][..], &["clean", "--force"]] {
+                for words in [&["recover", "--force"][..], &["recover", "--clean", "--force"]] {
                     job.is_left_alone(words, is_contained, "it still runs");
                 }
             }
@@ -198,7 +198,7 @@ fn without_locks_nobody_is_called_dead_by_a_number_of_others() {
     for mpi in Mpi::ALL {
         let mut job = Job::start(mpi, "waits", Path::new("/dev/shm"), false, false);
         assert_eq!((job.lock(), job.left().state), (UNLOCKED, State::Alive), "{mpi}");
-        job.is_left_alone(&["clean", "--force"], false, "it still runs");
+        job.is_left_alone(&["recover", "--clean", "--force"], false, "it still runs");
         job.end();
         assert_eq!(job.left().state, State::Dead, "{mpi}");
         if !has_containers() {
@@ -206,7 +206,7 @@ fn without_locks_nobody_is_called_dead_by_a_number_of_others() {
         }
         let mut job = Job::start(mpi, "waits", Path::new("/dev/shm"), true, false);
         assert_eq!((job.lock(), job.left().state), (UNLOCKED, State::Unknown), "{mpi}");
-        for words in [&["recover"][..], &["clean"]] {
+        for words in [&["recover"][..], &["recover", "--clean"]] {
             job.is_left_alone(words, false, "it ran in another container");
         }
         job.end();

@@ -36,7 +36,7 @@ fn check(path: &Path) {
     let wanted = ["nccl:a0.1|8|0-3|0-3,0-3", "nccl:i0.0|4|0-3|-", "nccl:s3.1|2|2-3|3,2"];
     assert_eq!(answer(path, orders), wanted);
 
-    let matrix = json(path, &["matrix", "--layer", "nccl", "--modelled"]);
+    let matrix = json(path, &["traffic", "--layer", "nccl", "--modelled"]);
     let (mut exact, mut modelled) = (BTreeMap::new(), BTreeMap::new());
     let add = |cells: &mut BTreeMap<(i64, i64), i64>, from: i64, to: i64, bytes: i64| {
         *cells.entry((from, to)).or_default() += bytes;
@@ -110,7 +110,7 @@ fn shards_know_the_order_as_well() {
 fn sums_over_nodes_have_what_went_inside() {
     for mpi in Mpi::ALL {
         let run = training(mpi).variable("COMMSEE_DETAIL", "node").run().succeeded();
-        let matrix = json(&run.profile_path(), &["matrix", "--layer", "nccl"]);
+        let matrix = json(&run.profile_path(), &["traffic", "--layer", "nccl"]);
         let pairs = RANKS * (RANKS - 1);
         let inside = pairs * (3000 + 20) + RANKS * (10 + 3000) + (RANKS - 1) * 30;
         assert_eq!(cells(&matrix, "exact"), BTreeMap::from([((0, 0), inside)]), "{mpi}");

@@ -176,7 +176,7 @@ fn a_job_without_through_run_is_collected_afterwards() {
         let told = through(&cluster, &run, "recover");
         assert!(told.stderr.contains("there are shards of"), "{what}: {}", told.stderr);
         assert!(
-            told.stderr.contains("node2") && told.stderr.contains("fetch them: through collect"),
+            told.stderr.contains("node2") && told.stderr.contains("fetch them: through recover --all-hosts"),
             "{}",
             told.stderr
         );
@@ -257,7 +257,12 @@ fn no_shard_of_a_living_rank_is_touched() {
         let before = shards(&folder);
         assert_eq!(before.len(), 3, "{mpi}: {}", running.output());
         for (host, namespace) in places {
-            for command in ["recover -o /tmp/taken.db", "recover --force -o /tmp/taken.db", "clean", "clean --force"] {
+            for command in [
+                "recover -o /tmp/taken.db",
+                "recover --force -o /tmp/taken.db",
+                "recover --clean",
+                "recover --clean --force",
+            ] {
                 let done = cluster.on(host, &format!("{namespace}'{through}' {command} '{}'", folder.display()));
                 let what = format!("{mpi}: {host}: {namespace}through {command}: {}{}", done.stdout, done.stderr);
                 assert_eq!(shards(&folder), before, "{what}");
@@ -273,7 +278,7 @@ fn no_shard_of_a_living_rank_is_touched() {
 }
 
 /// The launcher is killed, and the daemon of node 2 does not get to end its ranks: they live on, with their shards, and when they have
-/// ended `through collect` makes the whole profile.
+/// ended `through recover --all-hosts` makes the whole profile.
 #[test]
 fn ranks_that_outlive_their_launcher_keep_their_shards() {
     let through = target_folder().join("release/through").display().to_string();
@@ -297,10 +302,10 @@ fn ranks_that_outlive_their_launcher_keep_their_shards() {
         let before = of_living(&shards(&folder));
         assert_eq!(before.len(), 2, "{mpi}: {}", run.output());
         // What the user reads: who still runs, and where.
-        let said = "node2 still runs ranks 1-2; when they have ended, run: through collect";
+        let said = "node2 still runs ranks 1-2; when they have ended, run: through recover --all-hosts";
         assert!(run.stderr.contains(said), "{mpi}: {}", run.stderr);
         for host in ["login", "node1", "node2"] {
-            for command in ["recover -o /tmp/taken.db", "clean"] {
+            for command in ["recover -o /tmp/taken.db", "recover --clean"] {
                 let done = cluster.on(host, &format!("'{through}' {command} '{}'", folder.display()));
                 let what = format!("{mpi}: {host}: {command}: {}{}", done.stdout, done.stderr);
                 assert_eq!(of_living(&shards(&folder)), before, "{what}");
@@ -342,7 +347,7 @@ fn a_host_of_the_same_name_is_not_taken_for_the_one_with_the_shards() {
     let run = job.through().run();
     let is_shard = |path: &&String| path.starts_with("node2:") && path.ends_with(".shard");
     assert_eq!(left(&cluster, &run).iter().filter(is_shard).count(), 1, "{}", run.output());
-    let said = |line: &str| line.contains("login") && line.contains("through collect");
+    let said = |line: &str| line.contains("login") && line.contains("through recover --all-hosts");
     assert!(run.stderr.lines().any(said), "{}", run.stderr);
     // What tells of it stays for whoever comes after.
     assert!(left(&cluster, &run).iter().any(|path| path.ends_with(".joined")), "{}", run.output());

@@ -1,4 +1,4 @@
-//! Runs of one program with and without a change: what `through diff` says of calls and bytes, and which communicators it takes for the same.
+//! Runs of one program with and without a change: what `through compare` says of calls and bytes, and which communicators it takes for the same.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,8 @@ use common::{Launch, Mpi, through};
 use serde_json::Value;
 
 fn diff(a: &Path, b: &Path) -> Value {
-    let output = Command::new(through()).arg("diff").args([a, b]).args(["--format", "json"]).output().expect("through");
+    let output =
+        Command::new(through()).arg("compare").args([a, b]).args(["--format", "json"]).output().expect("through");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
 }

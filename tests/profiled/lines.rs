@@ -54,7 +54,7 @@ fn seen(profile: &Path, file: &str) -> Log {
 fn seen_of(profile: &Path, file: &str, is_wanted: impl Fn(&str) -> bool) -> Log {
     let labels = labels(profile);
     let mut log = Log::new();
-    let answer = through(profile, &["--sites", "-a"]);
+    let answer = through(profile, &["sites", "-a"]);
     let rows = answer["sites"].as_array().expect("an array").iter();
     for row in rows.filter(|row| is_wanted(row["op"].as_str().unwrap_or_default())) {
         let text = |field: &str| row[field].as_str().unwrap_or_else(|| panic!("no {field}: {row}")).to_owned();

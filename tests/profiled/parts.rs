@@ -93,7 +93,7 @@ fn parts_make_the_profile_that_all_shards_make() {
         }
         let before = ["node1.db", "node2.db"].map(|name| fs::read(left.path(name)).unwrap());
         let said = left.recovered(&["node1.db", "node2.db", "-o", "joined.db"]);
-        assert!(!said.contains("without") && said.contains("through clean"), "{said}");
+        assert!(!said.contains("without") && said.contains("through recover --clean"), "{said}");
         assert_eq!(rows(&left.path("joined.db")), whole, "{mpi}");
         assert_eq!(["node1.db", "node2.db"].map(|name| fs::read(left.path(name)).unwrap()), before);
 

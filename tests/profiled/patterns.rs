@@ -1,4 +1,4 @@
-//! Patterns that programs on Cartesian communicators make, as `through patterns` names them.
+//! Patterns that programs on Cartesian communicators make, as `through traffic --patterns` names them.
 
 use std::process::Command;
 
@@ -26,7 +26,7 @@ fn halos_of_cartesian_communicators_are_recognised() {
             let run = Launch::new(mpi, "halo").ranks(ranks).arguments(&arguments).run().succeeded();
             run.profile();
             let mut command = Command::new(through());
-            command.arg("patterns").arg(run.profile_path()).args(["--format", "json"]);
+            command.args(["traffic", "--patterns"]).arg(run.profile_path()).args(["--format", "json"]);
             let said: Value = serde_json::from_str(&execute(&mut command).stdout).unwrap();
             let found = &said["patterns"][0];
             assert_eq!((&found["comm"], said["patterns"].as_array().unwrap().len()), (&json!("a0.1"), 1));

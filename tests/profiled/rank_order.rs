@@ -1,4 +1,4 @@
-//! Orders of ranks that `through reorder` writes, as launchers take them.
+//! Orders of ranks that `through traffic --reorder` writes, as launchers take them.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use common::{Cluster, Job, Kin, Mpi, execute, job_folder, through};
 use serde_json::Value;
 
 fn reorder(profile: &Path, words: &[&str]) -> String {
-    let done = execute(Command::new(through()).arg("reorder").arg(profile).args(words));
+    let done = execute(Command::new(through()).args(["traffic", "--reorder"]).arg(profile).args(words));
     assert!(done.status.success(), "{}", done.stderr);
     done.stdout
 }

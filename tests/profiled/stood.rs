@@ -56,7 +56,7 @@ fn check_lines(profile: &Path, stood: &[Stood]) {
     let source = root().join("tests/programs/stands.c");
     let source = fs::read_to_string(source).expect("the program");
     let mut command = Command::new(common::through());
-    let done = execute(command.arg(profile).args(["--stood", "--format", "json"]));
+    let done = execute(command.arg(profile).args(["--in-flight", "--format", "json"]));
     let answer: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}{}", done.stdout, done.stderr));
     let rows: Vec<&Value> =
         answer["stood"].as_array().expect("an array").iter().filter(|row| !row["op"].is_null()).collect();
@@ -263,7 +263,7 @@ fn a_rank_of_a_fortran_program_that_aborts_is_told() {
 
 /// Where ranks stand, in their order.
 fn sites_in(profile: &Path) -> Vec<String> {
-    let done = execute(Command::new(common::through()).arg(profile).args(["--stood", "--format", "json"]));
+    let done = execute(Command::new(common::through()).arg(profile).args(["--in-flight", "--format", "json"]));
     let answer: Value = serde_json::from_str(&done.stdout).unwrap_or_else(|_| panic!("{}{}", done.stdout, done.stderr));
     let mut rows: Vec<&Value> = answer["stood"].as_array().expect("an array").iter().collect();
     rows.sort_by_key(|row| row["ranks"].to_string());

@@ -212,13 +212,14 @@ fn a_shard_keeps_the_timeline() {
 /// Slices of each line: begin and end in nanoseconds.
 type Lines = BTreeMap<(i64, i64), Vec<(i64, i64)>>;
 
-/// What `through trace` makes of a profile can be drawn: slices of one line lie apart or within each other, and both ends of every
+/// What `through export perfetto` makes of a profile can be drawn: slices of one line lie apart or within each other, and both ends of every
 /// arrow lie on slices.
 fn check_drawing(path: &Path, options: &[&str]) -> (serde_json::Value, usize, usize) {
     let through = library().with_file_name("through");
     let file = path.with_extension("json");
     let mut command = Command::new(through);
-    let done = command.arg("trace").arg(path).args(options).arg("-o").arg(&file).output().expect("through");
+    let done =
+        command.args(["export", "perfetto"]).arg(path).args(options).arg("-o").arg(&file).output().expect("through");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let drawing: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(&file).expect("the drawing")).expect("JSON");

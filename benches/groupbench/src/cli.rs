@@ -16,7 +16,7 @@ Examples:
   mpirun -n 8 groupbench run --groups node --family rail,dense -k 1: --bytes 1K:16M
   mpirun -n 8 groupbench run -g 4 --library twosided,put,shared/twosided -o machine.db
   groupbench run --launcher 'mpirun -n 8' --launches 5 --groups node -o machine.db
-  through matrix app.db --format csv | mpirun -n 8 groupbench run --pattern -
+  through traffic app.db --format csv | mpirun -n 8 groupbench run --pattern -
   groupbench pairs --family dense --direction omni -n 2 -g 4 -k 2 --bytes 1M
   through bench machine.db
 
@@ -106,7 +106,7 @@ pub struct Run {
     /// What an application does, over all ranks of the groups
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", conflicts_with_all = ["family", "direction", "steps"], help_heading = "Patterns")]
     pub preset: Vec<Preset>,
-    /// Any pattern: CSV with src,dst,bytes (as `through matrix --format csv` writes it) or Matrix Market; - for standard input
+    /// Any pattern: CSV with src,dst,bytes (as `through traffic --format csv` writes it) or Matrix Market; - for standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "direction", "steps", "preset", "bytes", "k"], help_heading = "Patterns")]
     pub pattern: Option<PathBuf>,
     /// Split each message between groups over all ranks of its groups

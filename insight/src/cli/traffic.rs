@@ -36,7 +36,7 @@ pub struct Traffic {
     #[command(flatten)]
     pub entries: Entries,
     /// Output format [default: table, for --graph dot, or what FILE ends with: .csv, .json or .parquet]
-    #[arg(long, value_parser = formats(of("traffic").chain(VIEWS)), value_name = "FORMAT", help_heading = "Output")]
+    #[arg(long, value_parser = formats(of("traffic").chain(VIEWS)), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
     format: Option<Format>,
     /// Write to FILE
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]

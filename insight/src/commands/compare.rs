@@ -23,6 +23,7 @@ pub fn compare(arguments: &Compare) -> Result<u8, Error> {
         (_, []) if arguments.fail_above.is_some() => {
             Err(Error::Argument("--fail-above needs two sides: A.db... -- B.db...".to_owned()))
         }
+        ([_], []) => Err(Error::Argument("name two profiles or more".to_owned())),
         (_, []) => many(arguments),
         (a, b) => changes(arguments, once(a), once(b)),
     }

@@ -1,4 +1,4 @@
-//! Which algorithms of a collective to compare, and how: files that force one, and a script that runs the program with each in turn and lets `through diff` judge.
+//! Which algorithms of a collective to compare, and how: files that force one, and a script that runs the program with each in turn and lets `through compare` judge.
 
 pub mod algorithms;
 

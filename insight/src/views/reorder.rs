@@ -134,7 +134,7 @@ pub fn document(question: &Question, nodes: Option<&str>, write: Option<Kind>) -
             return Err(Error::Argument(format!("--write {name} needs hosts: --nodes node1:32,node2:32")));
         }
         let hosts = advice.nodes.iter().map(|node| node.host.clone()).collect();
-        let about = format!("Order of ranks by through reorder: {}", name(advice.plans[advice.best].order));
+        let about = format!("Order of ranks by through traffic --reorder: {}", name(advice.plans[advice.best].order));
         let file = OrderFile { kind, about, hosts, by_host: by_node };
         document.drawings = vec![(Format::Table, Box::new(file) as Box<dyn Drawing>)];
         if advice.verdict != Verdict::Better {

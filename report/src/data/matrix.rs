@@ -60,7 +60,7 @@ pub fn matrix(
             dense.iter().map(|comm| lists.comm(*comm)).collect::<BTreeSet<_>>().into_iter().collect();
         caps.push(format!(
             "Messages on {} are rounded in the matrix, to {BYTES_LEVELS} levels of bytes (within {}) and {CALLS_LEVELS} of \
-             calls, over all operations{}: more than {MOST_EDGES} numbers would be in the page. Exact numbers: through matrix --format csv.",
+             calls, over all operations{}: more than {MOST_EDGES} numbers would be in the page. Exact numbers: through traffic --format csv.",
             if comms.len() == 1 { "one communicator".to_owned() } else { format!("{} communicators", comms.len()) },
             plane.bytes.error(),
             if plane.block > 1 { format!(", and added up over blocks of {} ranks", plane.block) } else { String::new() },

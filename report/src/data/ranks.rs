@@ -36,7 +36,7 @@ pub fn ranks(catalog: &Catalog) -> Value {
     })
 }
 
-/// As `through efficiency` has it, of the whole run.
+/// As `through show --efficiency` has it, of the whole run.
 pub fn ledger(run: &Run, lists: &Lists) -> Value {
     let ledger = &run.ledger;
     let factors = &ledger.factors;

@@ -81,7 +81,7 @@ pub fn timeline(
     })?;
     if calls.len() < all {
         caps.push(format!(
-            "The timeline has {}: {}. --window BEGIN:END chooses another part; `through trace` has everything.",
+            "The timeline has {}: {}. --window BEGIN:END chooses another part; `through export perfetto` has everything.",
             part_of(calls.len(), all, "call"),
             if window.is_some() { "those of the window" } else { "the first ones" }
         ));

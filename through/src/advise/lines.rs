@@ -12,7 +12,7 @@ use crate::query::sites::counts::{is_recorded, over_ranks};
 /// The heaviest line that calls an operation on a communicator, or how to record it; nothing where it has no name.
 pub fn sentence(run: &Run, comm: i64, op: i64) -> Option<String> {
     if !is_recorded(&run.profile).ok()? {
-        return Some("Call sites (COMMSEE_SITES=1, through --sites) tell which line calls it.".to_owned());
+        return Some("Call sites (COMMSEE_SITES=1, through sites) tell which line calls it.".to_owned());
     }
     let filter = Filter {
         comms: Some([comm].into()),
@@ -30,6 +30,6 @@ pub fn sentence(run: &Run, comm: i64, op: i64) -> Option<String> {
     let named = heaviest.filter(|spot| spot.nameless.is_none())?.sentence();
     Some(match lines.len() {
         1 => format!("It is called at {named}."),
-        _ => format!("Its heaviest line is {named}; through --sites lists all."),
+        _ => format!("Its heaviest line is {named}; through sites lists all."),
     })
 }

@@ -141,7 +141,7 @@ fn one(run: &Run, arguments: &Recover, folders: &[Folder], lines: &mut Lines) ->
     let others = shards::folders(&[]);
     folders.iter().chain(&others).filter(is_of_run).for_each(Folder::remove);
     if run.shards.is_empty() {
-        lines.add("  nothing is missing; to remove the shards, on each of the hosts: through clean");
+        lines.add("  nothing is missing; to remove the shards, on each of the hosts: through recover --clean");
     }
     Ok(())
 }

@@ -182,7 +182,7 @@ fn names(profile: &Path) -> Result<Option<String>, Error> {
     let only = if only > 0 { format!(", {only} by function") } else { String::new() };
     let left = match took {
         Some(took) if took < names::LIMIT => format!("in {}", units::time(took.as_nanos() as i64)),
-        _ => format!("stopped after {}; more: through resolve", units::time(names::LIMIT.as_nanos() as i64)),
+        _ => format!("stopped after {}; more: through export db", units::time(names::LIMIT.as_nanos() as i64)),
     };
     Ok(Some(format!("{lines} of {} named by line{only}, {left}", units::count(all as u64, "frame"))))
 }

@@ -1,4 +1,4 @@
-//! The names of a profile's frames, which `through resolve` writes in a process of its own: whatever debug data does to that, the job's
+//! The names of a profile's frames, which `through export db` writes in a process of its own: whatever debug data does to that, the job's
 //! status stands.
 
 use std::env;
@@ -16,7 +16,7 @@ const SLACK: Duration = Duration::from_secs(5);
 pub fn resolve(profile: &Path) -> Option<Duration> {
     let started = Instant::now();
     let mut command = Command::new(env::current_exe().ok()?);
-    command.args(["resolve", "--within", &LIMIT.as_secs().to_string(), "-i"]).arg(profile);
+    command.args(["export", "db", "--within", &LIMIT.as_secs().to_string(), "-i"]).arg(profile);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().ok()?;
     while started.elapsed() < LIMIT + SLACK {
         match child.try_wait() {

@@ -37,8 +37,7 @@ pub const VIEW: View = View {
 };
 
 /// The same as a command.
-pub const COMMAND: View =
-    View { name: "communicators of a run", command: "comms", flag: Flag::Default, ..VIEW };
+pub const COMMAND: View = View { name: "communicators of a run", command: "comms", flag: Flag::Default, ..VIEW };
 
 type Of = Column<OnCommunicator>;
 

@@ -116,7 +116,7 @@ const HOSTS_WIDTH: usize = 18;
 
 const LEGEND: &str = "Since: the run time at which the first and the last rank entered the call; (in the program): left their \
      last MPI call. Not in it: members of the communicator that are not in this collective call. Other tables, but for that of \
-     through efficiency, count only calls that have returned.";
+     through show --efficiency, count only calls that have returned.";
 
 /// Beside the default view no more are listed.
 const SHOWN_ABOVE: usize = 12;

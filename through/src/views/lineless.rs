@@ -20,13 +20,13 @@ fn why(nameless: Option<Nameless>) -> &'static str {
             "has no name, since its binary is here, but has no symbol there, as after strip: run one that is not stripped, or install its debug package."
         }
         Some(Nameless::NoBinary) => {
-            "has no name, since its binary is not here, or is another build: run through resolve where it is."
+            "has no name, since its binary is not here, or is another build: run through export db where it is."
         }
         Some(Nameless::NoBuildId) => {
-            "has no name, since its binary has no build id, and may be another build here: through resolve --by-path takes it as it is."
+            "has no name, since its binary has no build id, and may be another build here: through export db --by-path takes it as it is."
         }
         Some(Nameless::Unknown) => {
-            "has no name, since its binary is not here, is another build, or is stripped: through resolve tells where it is."
+            "has no name, since its binary is not here, is another build, or is stripped: through export db tells where it is."
         }
     }
 }

@@ -111,7 +111,7 @@ const COLUMNS: &[Of] = match WITH_RANK.split_last() {
 };
 
 const LEGEND: &str = "Time is the sum over the ranks, and its share that of the MPI time.";
-const CALLERS: &str = "Lines with different callers are told apart; the callers: through --tree down.";
+const CALLERS: &str = "Lines with different callers are told apart; the callers: through sites --callees.";
 
 /// Lines that a table shows unless told otherwise.
 const SHOWN: usize = 40;

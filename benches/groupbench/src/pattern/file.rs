@@ -1,4 +1,4 @@
-//! Any pattern, from a sparse matrix of bytes: CSV with the columns `src`, `dst` and `bytes` (and `step`, if there is one), as `through matrix --format csv`
+//! Any pattern, from a sparse matrix of bytes: CSV with the columns `src`, `dst` and `bytes` (and `step`, if there is one), as `through traffic --format csv`
 //! writes it, or Matrix Market coordinates, whose numbers begin at 1.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ pub enum MatrixError {
     #[error("there is nothing in it: a pattern is CSV with the columns src,dst,bytes, or Matrix Market coordinates")]
     Empty,
     #[error(
-        "column {0} is missing: a pattern has the columns src,dst,bytes, as `through matrix --format csv` writes them"
+        "column {0} is missing: a pattern has the columns src,dst,bytes, as `through traffic --format csv` writes them"
     )]
     Column(&'static str),
     #[error("line {line}: {text:?} is no {what}")]

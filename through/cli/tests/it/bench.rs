@@ -210,7 +210,7 @@ fn files_of_the_other_kind_are_told_apart() {
     for words in [
         &["machine.db"][..],
         &["advise", "machine.db"],
-        &["diff", "machine.db", "sample.db"],
+        &["compare", "machine.db", "sample.db"],
         &["sql", "SELECT 1", "machine.db"],
         &["report", "machine.db", "sample.db", "-o", "x.html"],
     ] {

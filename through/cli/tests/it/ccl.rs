@@ -244,7 +244,7 @@ fn exact() -> Vec<String> {
 #[test]
 fn the_matrix_has_what_calls_say() {
     let matrix =
-        |words: &[&str]| folder().through(&[&["matrix", "--layer", "nccl", "--format", "csv"], words].concat());
+        |words: &[&str]| folder().through(&[&["traffic", "--layer", "nccl", "--format", "csv"], words].concat());
     assert_eq!(pairs(matrix(&[])), exact());
     let of_rank: Vec<String> = exact().into_iter().filter(|row| row.starts_with("2 ")).collect();
     assert_eq!(pairs(matrix(&["--rank", "2"])), of_rank);
@@ -256,14 +256,14 @@ fn the_matrix_has_what_calls_say() {
     let nothing = matrix(&["--op", "AllReduce"]);
     assert!(nothing.status == 1 && nothing.err.contains("--modelled"), "{}", nothing.err);
     // What arrived, and what proxies moved, are layers of their own.
-    let of_layer = |layer: &str| pairs(folder().through(&["matrix", "--layer", layer, "--format", "csv"]));
+    let of_layer = |layer: &str| pairs(folder().through(&["traffic", "--layer", layer, "--format", "csv"]));
     assert_eq!(of_layer("nccl-rx")[0], "0 1 7 14000 exact");
     assert_eq!(
         of_layer("nccl-proxy"),
         ["0 1 80 61000 measured", "1 2 80 61000 measured", "2 3 80 61000 measured", "3 0 80 61000 measured"]
     );
     assert_eq!(of_layer("nccl,nccl-proxy").len(), 12 + 4);
-    let refused = folder().through(&["matrix", "--modelled"]);
+    let refused = folder().through(&["traffic", "--modelled"]);
     assert!(refused.status == 2 && refused.err.contains("--layer nccl"), "{}", refused.err);
 }
 
@@ -295,7 +295,7 @@ fn models_are_rings_and_trees_in_the_order_of_ranks() {
         .into_iter()
         .map(|((src, dst), (calls, bytes))| format!("{src} {dst} {calls} {bytes} modelled"))
         .collect();
-    let words = ["matrix", "--layer", "nccl", "--modelled", "--format", "csv"];
+    let words = ["traffic", "--layer", "nccl", "--modelled", "--format", "csv"];
     let all = pairs(folder().through(&words));
     let (modelled, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|row| row.ends_with("modelled"));
     assert_eq!(modelled, wanted);
@@ -309,7 +309,7 @@ fn models_are_rings_and_trees_in_the_order_of_ranks() {
 
 #[test]
 fn the_matrix_of_nccl_looks_like_this() {
-    let answer = folder().through(&["matrix", "--layer", "nccl", "--modelled"]);
+    let answer = folder().through(&["traffic", "--layer", "nccl", "--modelled"]);
     assert_snapshot!(answer.out);
 }
 
@@ -317,13 +317,22 @@ fn the_matrix_of_nccl_looks_like_this() {
 #[test]
 fn a_graph_takes_no_root_for_a_receiver() {
     let edges = |words: &[&str]| show(&json(words), "edges", &["from", "to", "bytes", "how"]);
-    let of_roots = edges(&["graph", "--layer", "nccl", "--op", "Gather,Scatter"]);
+    let of_roots = edges(&["traffic", "--graph", "--layer", "nccl", "--op", "Gather,Scatter"]);
     assert_eq!(of_roots.len(), 5, "{of_roots:?}");
     assert!(of_roots.contains(&"rank 0 rank 3 160 exact".to_owned()), "{of_roots:?}");
-    let graph = folder().through(&["graph", "--layer", "nccl", "--op", "Broadcast,Reduce", "--format", "json"]);
+    let graph =
+        folder().through(&["traffic", "--graph", "--layer", "nccl", "--op", "Broadcast,Reduce", "--format", "json"]);
     assert!(graph.status == 1 && graph.err.contains("ncclBroadcast, ncclReduce"), "{}", graph.err);
-    let devices =
-        folder().through(&["graph", "--layer", "nccl,nccl-kernel", "--of", "devices", "--op", "Broadcast,AllReduce"]);
+    let devices = folder().through(&[
+        "traffic",
+        "--graph",
+        "--layer",
+        "nccl,nccl-kernel",
+        "--by",
+        "device",
+        "--op",
+        "Broadcast,AllReduce",
+    ]);
     assert_eq!(devices.status, 1, "{}", devices.out);
 }
 

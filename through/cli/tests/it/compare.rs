@@ -1,4 +1,4 @@
-//! Runs side by side: `through diff` and `through correlate`.
+//! Runs side by side: `through compare` of two programs, and of many runs.
 
 use std::path::Path;
 
@@ -87,7 +87,7 @@ fn sides() -> Vec<String> {
 fn diff(folder: &Folder, words: &[&str]) -> Answer {
     let sides = sides();
     let all: Vec<&str> =
-        ["diff"].into_iter().chain(sides.iter().map(String::as_str)).chain(words.iter().copied()).collect();
+        ["compare"].into_iter().chain(sides.iter().map(String::as_str)).chain(words.iter().copied()).collect();
     folder.through(&all)
 }
 
@@ -115,7 +115,7 @@ fn verdicts_are_never_cut() {
     let runs: Vec<&str> = sides.iter().map(String::as_str).collect();
     let of_both: Vec<&str> = runs.iter().copied().filter(|run| *run != "--").collect();
     for (words, verdict) in
-        [([&["diff"], &runs[..]].concat(), "slower"), ([&["correlate"], &of_both[..]].concat(), "correlates")]
+        [([&["compare"], &runs[..]].concat(), "slower"), ([&["compare"], &of_both[..]].concat(), "correlates")]
     {
         let narrow = Answer::of(folder.command(&words).env("COLUMNS", "60").output().unwrap()).ok();
         let wide = Answer::of(folder.command(&words).env("COLUMNS", "200").output().unwrap()).ok();
@@ -183,7 +183,7 @@ fn each_change_is_named_and_no_other() {
 #[test]
 fn equal_runs_are_equal() {
     let folder = Folder::with_sample();
-    let document = folder.through(&["diff", "sample.db", "sample.db", "--format", "json"]).json();
+    let document = folder.through(&["compare", "sample.db", "sample.db", "--format", "json"]).json();
     assert_eq!(document["delta_run_time_s"], 0.0);
     for row in rows(&document) {
         assert_eq!(
@@ -204,7 +204,7 @@ fn all_communicators_are_matched_on_other_numbers_of_ranks() {
     }
     for (a, b) in grids.into_iter().flat_map(|a| grids.map(|b| (a, b))).filter(|((a, b), (c, d))| a * b != c * d) {
         let names = [a, b].map(|(rows, columns)| format!("{rows}x{columns}.db"));
-        let document = folder.through(&["diff", &names[0], &names[1], "--format", "json"]).json();
+        let document = folder.through(&["compare", &names[0], &names[1], "--format", "json"]).json();
         let matches = document["matches"].as_array().unwrap();
         assert!(matches.iter().all(|row| !row["matched_by"].is_null()), "{names:?}: {matches:?}");
         let of = |name: &str| matches.iter().find(|row| row["comm_a"] == name).unwrap();
@@ -240,7 +240,7 @@ fn a_communicator_more_does_not_confuse_the_others() {
     };
     make("a.db", false);
     make("b.db", true);
-    let document = folder.through(&["diff", "a.db", "b.db", "--format", "json"]).json();
+    let document = folder.through(&["compare", "a.db", "b.db", "--format", "json"]).json();
     let matches = document["matches"].as_array().unwrap();
     for (a, b) in [("s0.1", "s0.2"), ("s2.1", "s2.2"), ("s0.2", "s0.3"), ("s1.2", "s1.3")] {
         let row = matches.iter().find(|row| row["comm_a"] == a).unwrap();
@@ -250,7 +250,7 @@ fn a_communicator_more_does_not_confuse_the_others() {
     assert_eq!((&new["comm_a"], &new["matched_by"]), (&Value::Null, &Value::Null));
     assert_eq!(row(&document, "d0.1", "MPI_Barrier")["reason"], "more calls");
     assert_eq!(rows(&document).iter().filter(|row| !row["reason"].is_null() && row["entry"] == "calls").count(), 1);
-    let table = folder.through(&["diff", "a.db", "b.db"]).ok();
+    let table = folder.through(&["compare", "a.db", "b.db"]).ok();
     assert!(
         table.contains("only in B: 1 communicator (d0.1)") && table.contains("matched by shape: s0.1 = s0.2"),
         "{table}"
@@ -275,23 +275,25 @@ fn the_exit_status_is_for_ci() {
     }
     let said = diff(&folder, &["--fail-above", "1%"]).err;
     assert!(said.contains("the run time rose by") && said.contains("MPI_Alltoallv on s0.2 rose by"), "{said}");
-    let back: Vec<&str> = vec!["diff", "new-1.db", "--", "old-1.db", "--fail-above=1%"];
+    let back: Vec<&str> = vec!["compare", "new-1.db", "--", "old-1.db", "--fail-above=1%"];
     assert_eq!(folder.through(&back).status, 0);
-    assert_eq!(folder.through(&["diff", "old-1.db", "new-1.db", "--fail-above=1%"]).status, 1);
-    for words in [&["diff", "old-1.db"][..], &["diff", "old-1.db", "none.db"], &["diff", "a", "b", "c"], &["diff"]] {
+    assert_eq!(folder.through(&["compare", "old-1.db", "new-1.db", "--fail-above=1%"]).status, 1);
+    for words in
+        [&["compare", "old-1.db"][..], &["compare", "old-1.db", "none.db"], &["compare", "a", "b", "c"], &["compare"]]
+    {
         assert_eq!(folder.through(words).status, 2, "{words:?}");
     }
 }
 
-/// The ledger is that of `through efficiency`.
+/// The ledger is that of `through show --efficiency`.
 #[test]
 fn entries_are_those_of_the_ledger() {
     let folder = Folder::with_sample();
     let mut none = Builder::new(&folder.path("none.db"), 4);
     none.comm("W0.0", None, None, 4, "0-3");
     none.finish(|_| 0);
-    let document = folder.through(&["diff", "none.db", "sample.db", "--format", "json"]).json();
-    let ledger = folder.through(&["efficiency", "sample.db", "--format", "json"]).json();
+    let document = folder.through(&["compare", "none.db", "sample.db", "--format", "json"]).json();
+    let ledger = folder.through(&["show", "--efficiency", "sample.db", "--format", "json"]).json();
     let of = |entry: &str| {
         let row = rows(&document).iter().find(|row| row["entry"] == entry).unwrap();
         row["delta_rank_s"].as_f64().unwrap()
@@ -310,7 +312,7 @@ fn correlations_look_like_this() {
     study(&folder, Change { delay_ms: 5, ..Change::default() });
     let names = sides();
     let names = names.iter().map(String::as_str).filter(|name| *name != "--");
-    let words: Vec<&str> = ["correlate"].into_iter().chain(names).collect();
+    let words: Vec<&str> = ["compare"].into_iter().chain(names).collect();
     assert_snapshot!(folder.through(&words).ok());
     let document = folder.through(&[&words[..], &["--format", "json"]].concat()).json();
     let rows = document["correlations"].as_array().unwrap();
@@ -328,16 +330,16 @@ fn a_profile_that_is_named_twice_is_one_run() {
     let folder = Folder::empty();
     study(&folder, Change::default());
     std::os::unix::fs::symlink("old-1.db", folder.path("link.db")).unwrap();
-    let words = ["diff", "old-1.db", "old-2.db", "./old-1.db", "link.db", "--", "new-1.db", "--format", "json"];
+    let words = ["compare", "old-1.db", "old-2.db", "./old-1.db", "link.db", "--", "new-1.db", "--format", "json"];
     let answer = folder.through(&words);
     let said: Vec<&str> = answer.err.lines().collect();
     let twice = |name: &str| format!("through: {name}: named twice, counted once");
     assert_eq!((answer.status, said), (0, vec![twice("./old-1.db").as_str(), twice("link.db").as_str()]));
     let document: Value = serde_json::from_str(&answer.out).unwrap();
     assert_eq!(document["runs_a"], 2);
-    let answer = folder.through(&["diff", "old-1.db", "--", "old-1.db", "new-1.db"]);
+    let answer = folder.through(&["compare", "old-1.db", "--", "old-1.db", "new-1.db"]);
     assert_eq!((answer.status, answer.err.as_str()), (0, "through: old-1.db: on both sides\n"));
-    let answer = folder.through(&["correlate", "old-1.db", "old-1.db", "old-2.db", "--format", "json"]);
+    let answer = folder.through(&["compare", "old-1.db", "old-1.db", "old-2.db", "--format", "json"]);
     assert_eq!(answer.err.lines().count(), 1, "{}", answer.err);
     let document: Value = serde_json::from_str(&answer.out).unwrap();
     assert_eq!(document["runs"].as_array().unwrap().len(), 2);
@@ -356,7 +358,7 @@ fn settings_that_only_say_where_things_are_make_no_configuration() {
         db.execute("INSERT INTO metadata VALUES ('options', ?)", [options]).unwrap();
     }
     let words: Vec<&str> =
-        ["correlate", "--format", "json"].into_iter().chain(names.iter().map(String::as_str)).collect();
+        ["compare", "--format", "json"].into_iter().chain(names.iter().map(String::as_str)).collect();
     let document = folder.through(&words).json();
     let titles: Vec<&str> =
         document["configurations"].as_array().unwrap().iter().filter_map(|row| row["configuration"].as_str()).collect();
@@ -372,7 +374,7 @@ fn every_detail_is_compared() {
         converted(&folder.path(&format!("{detail}.db")), detail);
     }
     for other in ["node.db", "comm.db"] {
-        let document = folder.through(&["diff", "rank.db", other, "--format", "json"]).json();
+        let document = folder.through(&["compare", "rank.db", other, "--format", "json"]).json();
         assert!(rows(&document).len() > 5);
         for row in rows(&document) {
             assert_eq!(
@@ -402,7 +404,7 @@ fn hostile_profiles_are_compared() {
         .unwrap();
     }
     for words in
-        [&["diff", "a.db", "b.db"][..], &["diff", "a.db", "sample.db"], &["correlate", "a.db", "b.db", "sample.db"]]
+        [&["compare", "a.db", "b.db"][..], &["compare", "a.db", "sample.db"], &["compare", "a.db", "b.db", "sample.db"]]
     {
         for format in ["table", "csv", "json"] {
             let answer = folder.through(&[words, &["--format", format]].concat());

@@ -134,10 +134,10 @@ fn parquet_holds_what_csv_holds() {
         ("operations", &[]),
         ("communicators", &["-u"]),
         ("ranks", &["-e"]),
-        ("matrix", &["matrix"]),
-        ("efficiency", &["efficiency"]),
+        ("matrix", &["traffic"]),
+        ("efficiency", &["show", "--efficiency"]),
         ("advise", &["advise"]),
-        ("hist", &["hist"]),
+        ("hist", &["show", "--sizes"]),
     ];
     let mut names = Vec::new();
     for (name, words) in views {

@@ -34,7 +34,7 @@ fn what_was_not_recorded_is_told_with_how_to_record_it() {
     let nobody = "INSERT INTO way (id, layer, function, protocol, transport, device, kind, scope, arrives, role) \
                   VALUES (0, '', '', '', '', '', '', '', 0, '')";
     db.execute(nobody, []).unwrap();
-    for words in [&["layers"][..], &["matrix", "--layer", "uct"], &["graph", "--layer", "uct"]] {
+    for words in [&["layers"][..], &["traffic", "--layer", "uct"], &["traffic", "--graph", "--layer", "uct"]] {
         let answer = folder.through(words);
         assert_eq!(answer.status, 1);
         assert!(answer.err.contains("run the program with `through run --hooks ucx`"), "{words:?}: {}", answer.err);
@@ -47,7 +47,7 @@ fn several_profiles_are_for_diff() {
     std::fs::copy(folder.path("sample.db"), folder.path("b.db")).unwrap();
     let answer = folder.through(&["sample.db", "b.db"]);
     assert_eq!(answer.status, 2);
-    assert!(answer.err.contains("`through diff A.db -- B.db`"), "{}", answer.err);
+    assert!(answer.err.contains("`through compare A.db B.db`"), "{}", answer.err);
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn a_word_that_is_no_command_names_similar_ones() {
 fn options_that_exclude_each_other_are_named() {
     let folder = Folder::with_sample();
     for (words, said) in [
-        (&["reorder", "sample.db", "--write", "cray", "--format", "csv"][..], ["--write", "--format"]),
+        (&["traffic", "--reorder", "sample.db", "--write", "cray", "--format", "csv"][..], ["--write", "--format"]),
         (&["layers", "sample.db", "--all", "--by", "comm"], ["--all", "--by"]),
-        (&["ucx", "sample.db", "--all", "--by", "comm"], ["--all", "--by"]),
-        (&["matrix", "sample.db", "--by", "rank", "--by", "host"], ["--by", "cannot be used multiple times"]),
+        (&["layers", "sample.db", "--all", "--by", "comm"], ["--all", "--by"]),
+        (&["traffic", "sample.db", "--by", "rank", "--by", "host"], ["--by", "cannot be used multiple times"]),
     ] {
         let answer = folder.through(words);
         assert_eq!(answer.status, 2, "{words:?}: {}", answer.err);

@@ -67,13 +67,13 @@ fn any_profile_is_shown_or_refused() {
             &["--format=csv", "-a"][..],
             &["--format=json", "--top=0"],
             &["-u"],
-            &["--stood"],
-            &["--stood", "--format=json", "-r0,2-3"],
+            &["--in-flight"],
+            &["--in-flight", "--format=json", "-r0,2-3"],
             &["--phases", "--phase="],
-            &["ucx", "--by=comm"],
-            &["ucx", "--all", "--format=json"],
-            &["matrix"],
-            &["graph", "--of=devices"],
+            &["layers", "--by=comm"],
+            &["layers", "--all", "--format=json"],
+            &["traffic"],
+            &["traffic", "--graph", "--by=device"],
         ] {
             let answer = folder.through(&[words, &["a.db"]].concat());
             assert!(matches!(answer.status, 0..=2), "{words:?} of {}: {answer:?}", input.display());

@@ -35,13 +35,15 @@ fn views_say_what_they_said() {
 /// What layers below MPI did.
 #[test]
 fn views_of_layers_say_what_they_said() {
-    for (view, words) in
-        [("layers", &["ucx"][..]), ("transfers", &["ucx", "--all"]), ("between", &["matrix", "--layer", "made-up"])]
-    {
+    for (view, words) in [
+        ("layers", &["layers"][..]),
+        ("transfers", &["layers", "--all"]),
+        ("between", &["traffic", "--layer", "made-up"]),
+    ] {
         let words = [words, &["--format", "csv"]].concat();
         says_what_it_said("version-1-layers.db", &format!("version-1-{view}.csv"), &words);
     }
-    says_what_it_said("version-1-layers.db", "version-1-devices.dot", &["graph", "--of=devices"]);
+    says_what_it_said("version-1-layers.db", "version-1-devices.dot", &["traffic", "--graph", "--by=device"]);
 }
 
 /// So many calls and operations, and arrows between them.
@@ -49,7 +51,7 @@ fn views_of_layers_say_what_they_said() {
 fn the_timeline_is_drawn_as_it_was() {
     let folder = Folder::empty();
     fs::copy(golden("version-1-layers.db"), folder.path("run.db")).unwrap();
-    folder.through(&["trace", "-o", "trace.json"]);
+    folder.through(&["export", "perfetto", "-o", "trace.json"]);
     let trace: serde_json::Value = serde_json::from_slice(&fs::read(folder.path("trace.json")).unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
     let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();

@@ -1,4 +1,4 @@
-//! `through graph`: drawings of processes and of devices, as Graphviz and JSON.
+//! `through traffic --graph`: drawings of processes and of devices, as Graphviz and JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,7 +81,7 @@ fn parsed(dot: &str) -> (BTreeSet<String>, Vec<(String, String)>) {
 
 /// `from > to transport bytes calls`, and the kinds of the nodes.
 fn drawn(folder: &Folder, words: &[&str]) -> (BTreeSet<String>, BTreeMap<String, String>) {
-    let document = folder.through(&[&["graph", "--format", "json"], words].concat()).json();
+    let document = folder.through(&[&["traffic", "--graph", "--format", "json"], words].concat()).json();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let nodes = document["nodes"].as_array().unwrap().iter();
     let kinds: BTreeMap<String, String> =
@@ -100,12 +100,12 @@ fn set(lines: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn the_graph_of_processes_looks_like_this() {
-    assert_snapshot!(layered().through(&["graph", "--layer", "ucp"]).ok());
+    assert_snapshot!(layered().through(&["traffic", "--graph", "--layer", "ucp"]).ok());
 }
 
 #[test]
 fn the_graph_of_devices_looks_like_this() {
-    assert_snapshot!(layered().through(&["graph", "--of", "devices", "--comm", "row,W0.0"]).ok());
+    assert_snapshot!(layered().through(&["traffic", "--graph", "--by", "device", "--comm", "row,W0.0"]).ok());
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn processes_are_drawn_by_transport() {
 #[test]
 fn a_network_is_three_hops_and_memory_two() {
     let folder = layered();
-    let (edges, kinds) = drawn(&folder, &["--of", "devices", "--comm", "W0.0"]);
+    let (edges, kinds) = drawn(&folder, &["--by", "device", "--comm", "W0.0"]);
     assert_eq!(
         edges,
         set(&[
@@ -135,7 +135,7 @@ fn a_network_is_three_hops_and_memory_two() {
     assert_eq!(kinds["network eth0 of node1"], "network@node1");
     assert_eq!(kinds["memory memory of node0"], "memory@node0");
     // Rank 2 used two devices of that transport, rank 0 one, which is therefore its own.
-    let (edges, _) = drawn(&folder, &["--of", "devices", "--comm", "row", "--protocol", "rndv-get,control"]);
+    let (edges, _) = drawn(&folder, &["--by", "device", "--comm", "row", "--protocol", "rndv-get,control"]);
     let get = "network mlx5_1:1 of node1 > network mlx5_0:1 of node0 rc_mlx5 12288 3";
     let control = "network mlx5_0:1 of node0 > network mlx5_0:1 of node1 rc_mlx5 192 3";
     assert!(edges.contains(get) && edges.contains(control), "{edges:#?}");
@@ -143,16 +143,16 @@ fn a_network_is_three_hops_and_memory_two() {
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     db.execute_batch("DELETE FROM transfer WHERE rank = 0").unwrap();
     drop(db);
-    let (edges, _) = drawn(&folder, &["--of", "devices", "--device", "mlx5_1:1"]);
+    let (edges, _) = drawn(&folder, &["--by", "device", "--device", "mlx5_1:1"]);
     assert!(edges.contains("network mlx5_1:1 of node1 > network mlx5_0:1 of node0 rc_mlx5 12288 3"), "{edges:#?}");
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     db.execute_batch("DELETE FROM transfer WHERE rank = 1 AND way IN (SELECT id FROM way WHERE transport = 'rc_mlx5')")
         .unwrap();
     drop(db);
-    let (edges, _) = drawn(&folder, &["--of", "devices", "--device", "mlx5_1:1"]);
+    let (edges, _) = drawn(&folder, &["--by", "device", "--device", "mlx5_1:1"]);
     assert!(edges.contains("network mlx5_1:1 of node1 > network ? of node0 rc_mlx5 12288 3"), "{edges:#?}");
     // Whom the rest went to is not known, or is nobody of this world.
-    let (edges, kinds) = drawn(&folder, &["--of", "devices", "--comm", "-", "--rank", "3"]);
+    let (edges, kinds) = drawn(&folder, &["--by", "device", "--comm", "-", "--rank", "3"]);
     assert!(edges.contains("network eth0 of node1 > ? tcp 200 1"), "{edges:#?}");
     assert!(edges.contains("network eth0 of node1 > other world tcp 100 1"), "{edges:#?}");
     assert_eq!((kinds["?"].as_str(), kinds["other world"].as_str()), ("unknown@", "other world@"));
@@ -169,7 +169,7 @@ fn gpus_and_a_process_itself_are_drawn() {
     )
     .unwrap();
     drop(db);
-    let (edges, kinds) = drawn(&folder, &["--of", "devices", "--comm", "W0.0"]);
+    let (edges, kinds) = drawn(&folder, &["--by", "device", "--comm", "W0.0"]);
     assert_eq!(
         edges,
         set(&[
@@ -189,17 +189,17 @@ fn drawings_are_well_formed_and_say_what_json_says() {
         &["--layer", "ucp"],
         &["--layer", "uct"],
         &["--layer", "uct-rx"],
-        &["--of", "devices"],
-        &["--of", "devices", "--rank", "1"],
-        &["--of", "devices", "--top", "3"],
+        &["--by", "device"],
+        &["--by", "device", "--rank", "1"],
+        &["--by", "device", "--top", "3"],
     ] {
-        let (nodes, edges) = parsed(&folder.through(&[&["graph"], words].concat()).ok());
+        let (nodes, edges) = parsed(&folder.through(&[&["traffic", "--graph"], words].concat()).ok());
         let (in_json, kinds) = drawn(&folder, words);
         assert_eq!((nodes.len(), edges.len()), (kinds.len(), in_json.len()), "{words:?}");
         assert!(!edges.is_empty());
     }
-    assert_eq!(parsed(&folder.through(&["matrix", "--format", "dot", "--layer", "ucp"]).ok()).1.len(), 5);
-    let shortened = folder.through(&["graph", "--layer", "ucp", "--top", "3"]).ok();
+    assert_eq!(parsed(&folder.through(&["traffic", "--format", "dot", "--layer", "ucp"]).ok()).1.len(), 5);
+    let shortened = folder.through(&["traffic", "--graph", "--layer", "ucp", "--top", "3"]).ok();
     assert!(shortened.contains("without 2 edges of 2.93 KiB in all"), "{shortened}");
 }
 
@@ -213,7 +213,11 @@ fn names_cannot_break_out_of_a_drawing() {
         db.execute("UPDATE process SET host = ?1 || rank / 2", [hostile]).unwrap();
         db.execute("UPDATE way SET device = ?1, transport = ?1 WHERE kind = 'network'", [hostile]).unwrap();
         db.execute("UPDATE note SET text = ?1 || ranks", [hostile]).unwrap();
-        for words in [&["graph", "--of", "devices"][..], &["graph", "--layer", "uct"], &["matrix", "--format=dot"]] {
+        for words in [
+            &["traffic", "--graph", "--by", "device"][..],
+            &["traffic", "--graph", "--layer", "uct"],
+            &["traffic", "--format=dot"],
+        ] {
             let dot = folder.through(words).ok();
             let (nodes, _) = parsed(&dot);
             assert!(!nodes.contains("evil") && nodes.contains("rank 0"), "{hostile:?}: {dot}");

@@ -247,11 +247,11 @@ fn what_a_profile_says_of_ranks_costs_no_more_than_its_words() {
     let folder = damaged(
         "UPDATE members SET ranks = '0-4294967295'; UPDATE metadata SET value = '9000000000000000000' WHERE key = 'ranks'",
     );
-    let rows = answer_in_bounds(&folder, &["--stood", "--format=csv"]).csv();
+    let rows = answer_in_bounds(&folder, &["--in-flight", "--format=csv"]).csv();
     let of = |row: usize| ["place", "ranks", "threads", "absent"].map(|key| rows[row][key].as_str());
     assert_eq!(of(0), ["call", "0", "1", "1-4294967295"]);
     assert_eq!(of(rows.len() - 1), ["missing", "4-2147483647", "2147483644", ""]);
-    for words in [&[][..], &["--format=json"], &["--stood"], &["-u"], &["--stood", "--rank", "0-2"]] {
+    for words in [&[][..], &["--format=json"], &["--in-flight"], &["-u"], &["--in-flight", "--rank", "0-2"]] {
         answer_in_bounds(&folder, words).ok();
     }
     assert!(answer_in_bounds(&folder, &[]).ok().contains("4 of 9000000000000000000 recorded"));
@@ -266,7 +266,7 @@ fn what_many_share_is_kept_once() {
          SELECT 'd0.' || (n + 9), 'd', 9, 0, 0, 0, 1000, 0, 0 FROM n",
         members.join(",")
     ));
-    for words in [&[][..], &["-u"], &["--stood", "--format=json"]] {
+    for words in [&[][..], &["-u"], &["--in-flight", "--format=json"]] {
         answer_in_bounds(&folder, words).ok();
     }
 }
@@ -312,7 +312,7 @@ fn any_value_may_be_damaged() {
     ];
     const ASKED: [&[&str]; 29] = [
         &["--top=0"],
-        &["--stood"],
+        &["--in-flight"],
         &["-a", "--format=json"],
         &["-u", "--format=csv"],
         &["-e"],
@@ -322,24 +322,24 @@ fn any_value_may_be_damaged() {
         &["--files"],
         &["--files", "--rank=0-2", "--format=json"],
         &["--format=json"],
-        &["--stood", "--format=json", "--rank=0-2"],
+        &["--in-flight", "--format=json", "--rank=0-2"],
         &["--time=0:1"],
-        &["ucx", "--by=comm"],
-        &["ucx", "--all", "--format=json"],
-        &["matrix", "--layer=uct"],
-        &["graph", "--of=devices"],
-        &["trace"],
-        &["efficiency", "--format=json"],
+        &["layers", "--by=comm"],
+        &["layers", "--all", "--format=json"],
+        &["traffic", "--layer=uct"],
+        &["traffic", "--graph", "--by=device"],
+        &["export", "perfetto"],
+        &["show", "--efficiency", "--format=json"],
         &["waits", "--format=json"],
         &["advise", "--format=json"],
-        &["imbalance"],
-        &["imbalance", "--format=json"],
-        &["patterns", "--format=json"],
-        &["reorder", "--nodes=2x4", "--format=json"],
-        &["tree", "--format=json"],
-        &["top", "--sort=bytes"],
-        &["hist"],
-        &["hosts"],
+        &["waits", "--imbalance"],
+        &["waits", "--imbalance", "--format=json"],
+        &["traffic", "--patterns", "--format=json"],
+        &["traffic", "--reorder", "--nodes=2x4", "--format=json"],
+        &["comms", "--tree", "--format=json"],
+        &["show", "--flat", "--sort=bytes"],
+        &["show", "--sizes"],
+        &["show", "--hosts"],
     ];
     let whole = damaged("");
     let list = |sql: &str| -> Vec<(String, String)> {
@@ -367,7 +367,10 @@ fn any_value_may_be_damaged() {
         drop(db);
         // All of them for each change take minutes.
         for words in ASKED.iter().cycle().skip(turn).take(usize::from(is_changed)) {
-            let place = usize::from(!words[0].starts_with('-'));
+            let place = match words[0] {
+                "export" => 2,
+                word => usize::from(!word.starts_with('-')),
+            };
             let mut words = words.to_vec();
             words.insert(place, "damaged.db");
             let answer = answer_in_bounds(&whole, &words);
@@ -386,7 +389,7 @@ fn what_a_shard_says_of_ranks_costs_no_more_than_its_words() {
         let mut command = folder.command(&["recover", "-o", "a.db"]);
         let answer = Answer::of(command.env("COMMSEE_DETAIL", detail).output().unwrap()).ok();
         assert!(answer.contains("ranks 0-4,6-16777215 left no shard"), "{answer}");
-        assert!(answer_in_bounds(&folder, &["a.db", "--stood"]).ok().contains("0-4,6-16777215"), "{detail}");
+        assert!(answer_in_bounds(&folder, &["a.db", "--in-flight"]).ok().contains("0-4,6-16777215"), "{detail}");
     }
     for ranks in [(1 << 24) + 1, u32::MAX] {
         let folder = Folder::empty();
@@ -476,10 +479,10 @@ fn shards_of_other_users_are_passed_over() {
     let shard = folder.path(&folder.names()[0]);
     fs::set_permissions(&shard, fs::Permissions::from_mode(0o644)).unwrap();
     let directory = folder.0.path().to_str().unwrap();
-    let of_nobody = |command: &str| as_nobody(&folder, &[command, "-n", directory]);
-    assert!(of_nobody("clean").err.contains("nothing"), "{:?}", of_nobody("clean"));
+    let of_nobody = || as_nobody(&folder, &["recover", "--clean", "-n", directory]);
+    assert!(of_nobody().err.contains("nothing"), "{:?}", of_nobody());
     std::os::unix::fs::chown(&shard, Some(65534), None).unwrap();
-    assert!(of_nobody("clean").ok().starts_with("would remove run "));
+    assert!(of_nobody().ok().starts_with("would remove run "));
 }
 
 /// Neither a journal, nor what SQLite calls a write-ahead log, nor a lock.

@@ -48,7 +48,7 @@ fn recover_says_where_the_shards_are_and_how_they_are_fetched() {
     told(&folder);
     let answer = folder.through(&["recover"]);
     assert_eq!(answer.status, 1, "{}", answer.err);
-    let line = "run 00000000: there are shards of rank 0 on node0.nowhere, rank 1 on node1.nowhere; when it has ended, fetch them: through collect\n";
+    let line = "run 00000000: there are shards of rank 0 on node0.nowhere, rank 1 on node1.nowhere; when it has ended, fetch them: through recover --all-hosts\n";
     assert!(answer.err.ends_with(line), "{}", answer.err);
 }
 
@@ -60,7 +60,7 @@ fn a_run_that_was_recovered_as_a_whole_is_told_of_no_more() {
     (0..2).for_each(|rank| write(&folder.path("shards"), "", rank, 2, DEAD));
     folder.through(&["recover", "shards", "-o", "run.db"]).ok();
     assert!(!hosts.exists());
-    let answer = folder.through(&["collect"]);
+    let answer = folder.through(&["recover", "--all-hosts"]);
     assert!(answer.status == 1 && answer.err.contains("nothing to collect"), "{}", answer.err);
 }
 
@@ -69,23 +69,28 @@ fn collect_says_why_it_has_no_profile_and_what_to_do() {
     for (status, said) in [
         (255, "node1.nowhere cannot be reached (AGENT: exit status: 255) and has the shards of rank 1 in "),
         (127, "was not found) and has the shards"),
-        (3, "node1.nowhere still runs rank 1; when they have ended, run: through collect --rsh AGENT"),
+        (3, "node1.nowhere still runs rank 1; when they have ended, run: through recover --all-hosts --rsh AGENT"),
         (4, "node1.nowhere cannot move the shards of rank 1 from /nowhere/shards to "),
     ] {
         let folder = Folder::empty();
         let hosts = told(&folder);
         let agent = agent(&folder, status);
-        let answer = folder.through(&["collect", "--rsh", &agent]);
+        let answer = folder.through(&["recover", "--all-hosts", "--rsh", &agent]);
         assert_eq!(answer.status, 1, "{}", answer.err);
         assert!(answer.err.contains(&said.replace("AGENT", &agent)), "{status}: {}", answer.err);
-        assert_eq!(answer.err.matches(&format!("through collect --rsh {agent}\n")).count(), 2, "{}", answer.err);
+        assert_eq!(
+            answer.err.matches(&format!("through recover --all-hosts --rsh {agent}\n")).count(),
+            2,
+            "{}",
+            answer.err
+        );
         assert!(hosts.exists());
     }
     // All answered, and there was nothing: it has been removed there.
     let folder = Folder::empty();
     let hosts = told(&folder);
     (0..2).for_each(|at| Hosts::set_carried(&hosts.told()[at].path).unwrap());
-    let answer = folder.through(&["collect"]);
+    let answer = folder.through(&["recover", "--all-hosts"]);
     assert!(answer.status == 1 && answer.err.contains("no shard is left on its hosts"), "{}", answer.err);
     assert!(!hosts.exists());
 }
@@ -95,9 +100,9 @@ fn what_hosts_tell_stays_where_their_ranks_may_live() {
     let folder = Folder::empty();
     let hosts = told(&folder);
     let here = folder.0.path().to_str().unwrap();
-    let answer = folder.through(&["clean", here]);
+    let answer = folder.through(&["recover", "--clean", here]);
     assert!(answer.status == 1 && answer.err.contains("unknown whether its job has ended"), "{}", answer.err);
     assert_eq!(hosts.told().len(), 2);
-    folder.through(&["clean", "--force", here]).ok();
+    folder.through(&["recover", "--clean", "--force", here]).ok();
     assert!(!hosts.exists());
 }

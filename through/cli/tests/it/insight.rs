@@ -17,7 +17,7 @@ pub fn number(document: &Value, key: &str) -> f64 {
 /// That the ledger adds up, and that its factors are those that POP's formulas give for the ranks.
 #[track_caller]
 fn check_ledger(folder: &Folder, words: &[&str]) {
-    let document = folder.through(&[&["efficiency"], words, &["--format", "json"]].concat()).json();
+    let document = folder.through(&[&["show", "--efficiency"], words, &["--format", "json"]].concat()).json();
     let entries = document["ledger"].as_array().unwrap();
     let (ranks, run_time) = (number(&document, "ranks"), number(&document, "run_time_s"));
     let shares: f64 = entries.iter().map(|entry| number(entry, "share")).sum();
@@ -45,7 +45,7 @@ fn the_ledger_adds_up() {
     check_ledger(&folder, &[]);
     check_ledger(&folder, &["--rank", "1-3"]);
     check_ledger(&folder, &["--comm", "s0.1"]);
-    let document = folder.through(&["efficiency", "--format", "json"]).json();
+    let document = folder.through(&["show", "--efficiency", "--format", "json"]).json();
     // 4 ranks and 3 s; work 890, 1880, 2683 and 1907 ms less what Waitall took of each.
     assert_eq!((number(&document, "ranks"), number(&document, "run_time_s")), (4.0, 3.0));
     assert!((number(&document, "end_skew_rank_s") - 4.0).abs() < 1e-9);
@@ -106,7 +106,7 @@ fn time_that_no_counter_has_is_an_entry_of_its_own() {
     db.execute("UPDATE process SET mpi_ns = mpi_ns + 7000000 WHERE rank = 1", []).unwrap();
     db.close().unwrap();
     check_ledger(&folder, &[]);
-    let rows = folder.through(&["efficiency", "--format", "csv"]).csv();
+    let rows = folder.through(&["show", "--efficiency", "--format", "csv"]).csv();
     let lost = rows.iter().find(|row| row["op"] == "-").unwrap();
     assert_eq!((lost["comm"].as_str(), lost["rank_s"].as_str()), ("-", "0.007"));
 }
@@ -168,25 +168,25 @@ fn families_are_one_line_wherever_communicators_are_listed() {
         let text = folder.through(words).ok();
         text.lines().filter(|line| line.contains(what)).map(str::to_owned).collect::<Vec<_>>()
     };
-    let top = lines(&["top"], "Allreduce");
+    let top = lines(&["show", "--flat"], "Allreduce");
     assert_eq!(top.len(), 1, "{top:?}");
     // Of six pairs, 10 calls each, 1 to 12 ms.
     assert!(top[0].contains("6 × Comm_split") && top[0].contains(" 60 ") && top[0].contains("78.0 ms"), "{top:?}");
-    assert_eq!(lines(&["top", "--no-families"], "Allreduce").len(), 6);
-    assert_eq!(lines(&["imbalance"], "s0.2 (6)").len(), 1);
-    assert_eq!(lines(&["imbalance", "--no-families", "--top", "0"], "Allreduce").len(), 6);
-    assert_eq!(lines(&["imbalance", "--comm", "s0.2,s2.2,s4.2,s6.2,s8.2"], "Allreduce").len(), 5);
-    assert_eq!(lines(&["efficiency"], "Allreduce").len(), 1);
-    assert_eq!(lines(&["efficiency", "--no-families"], "Allreduce").len(), 6);
+    assert_eq!(lines(&["show", "--flat", "--no-families"], "Allreduce").len(), 6);
+    assert_eq!(lines(&["waits", "--imbalance"], "s0.2 (6)").len(), 1);
+    assert_eq!(lines(&["waits", "--imbalance", "--no-families", "--top", "0"], "Allreduce").len(), 6);
+    assert_eq!(lines(&["waits", "--imbalance", "--comm", "s0.2,s2.2,s4.2,s6.2,s8.2"], "Allreduce").len(), 5);
+    assert_eq!(lines(&["show", "--efficiency"], "Allreduce").len(), 1);
+    assert_eq!(lines(&["show", "--efficiency", "--no-families"], "Allreduce").len(), 6);
     assert_eq!(lines(&["waits", "--no-families"], "Allreduce").len(), 6);
-    assert_eq!(lines(&["tree"], "6 × Comm_split").len(), 1);
-    let asked_for = lines(&["tree", "--comm", "s4.2"], "Comm_split");
+    assert_eq!(lines(&["comms", "--tree"], "6 × Comm_split").len(), 1);
+    let asked_for = lines(&["comms", "--tree", "--comm", "s4.2"], "Comm_split");
     assert!(asked_for.len() == 1 && asked_for[0].contains("s4.2, Comm_split"), "{asked_for:?}");
-    let two = lines(&["tree", "--comm", "s4.2,s8.2"], "Comm_split");
+    let two = lines(&["comms", "--tree", "--comm", "s4.2,s8.2"], "Comm_split");
     assert!(two.len() == 1 && two[0].contains("2 × Comm_split, 2 ranks from s4.2"), "{two:?}");
-    for command in ["top", "imbalance", "efficiency"] {
-        let rows = folder.through(&[command, "--format", "csv"]).csv();
-        assert_eq!(rows.iter().filter(|row| row["op"] == "MPI_Allreduce").count(), 6, "{command}");
+    for command in [["show", "--flat"], ["waits", "--imbalance"], ["show", "--efficiency"]] {
+        let rows = folder.through(&[&command[..], &["--format", "csv"]].concat()).csv();
+        assert_eq!(rows.iter().filter(|row| row["op"] == "MPI_Allreduce").count(), 6, "{command:?}");
     }
 }
 
@@ -205,11 +205,11 @@ fn communicators_of_a_family_with_one_pattern_are_one_line() {
         }
     }
     profile.finish(|_| 100 * MS);
-    let table = folder.through(&["patterns"]).ok();
+    let table = folder.through(&["traffic", "--patterns"]).ok();
     let rings: Vec<&str> = table.lines().filter(|line| line.contains("ring")).collect();
     assert!(rings.len() == 1 && rings[0].contains("5 × Comm_split") && rings[0].contains(" 20 "), "{table}");
-    assert_eq!(folder.through(&["patterns", "--no-families"]).ok().matches("ring").count(), 5);
-    assert_eq!(folder.through(&["patterns", "--format", "csv"]).csv().len(), 5);
+    assert_eq!(folder.through(&["traffic", "--patterns", "--no-families"]).ok().matches("ring").count(), 5);
+    assert_eq!(folder.through(&["traffic", "--patterns", "--format", "csv"]).csv().len(), 5);
 }
 
 /// What is not named is summed up, also where that leaves room for fewer names.

@@ -1,4 +1,4 @@
-//! What layers below MPI did: `through ucx` on a profile whose numbers are small enough to add up by hand.
+//! What layers below MPI did: `through layers` on a profile whose numbers are small enough to add up by hand.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -81,7 +81,7 @@ pub fn write(path: &Path, launch: &str) {
 type Rows = Vec<HashMap<String, String>>;
 
 fn csv(folder: &Folder, words: &[&str]) -> Rows {
-    folder.through(&[&["ucx", "ucx.db", "--format", "csv"], words].concat()).csv()
+    folder.through(&[&["layers", "ucx.db", "--format", "csv"], words].concat()).csv()
 }
 
 /// Of each row what these columns say.
@@ -94,17 +94,17 @@ fn show(rows: &Rows, columns: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_top_contributors_look_like_this() {
-    assert_snapshot!(layered().through(&["ucx", "ucx.db"]).ok());
+    assert_snapshot!(layered().through(&["layers", "ucx.db"]).ok());
 }
 
 #[test]
 fn contributors_of_communicators_look_like_this() {
-    assert_snapshot!(layered().through(&["ucx", "--by", "comm", "--layer", "uct", "--comm", "row,W0.0"]).ok());
+    assert_snapshot!(layered().through(&["layers", "--by", "comm", "--layer", "uct", "--comm", "row,W0.0"]).ok());
 }
 
 #[test]
 fn protocols_look_like_this() {
-    assert_snapshot!(layered().through(&["ucx", "--by", "protocol"]).ok());
+    assert_snapshot!(layered().through(&["layers", "--by", "protocol"]).ok());
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn protocols_are_split_by_communicator_and_size() {
         ["s1.1  8192 0 0 0 0 2 32768", "s0.1 row 1024 0 0 3 12288 0 0", "W0.0  0 30 3000 0 0 0 0",]
     );
     assert_eq!(show(&csv(&layered(), &["--by", "protocol", "--top", "2"]), &["comm"]), ["s1.1", "s0.1"]);
-    let table = layered().through(&["ucx", "--by", "protocol", "--top", "2"]).ok();
+    let table = layered().through(&["layers", "--by", "protocol", "--top", "2"]).ok();
     assert!(table.contains("1 more communicator is not shown"), "{table}");
     let of_uct = csv(&layered(), &["--by", "protocol", "--layer", "uct", "--comm", "s1.1"]);
     assert_eq!(show(&of_uct, &["bucket_lo", "put_calls", "other_calls", "other_bytes"]), ["0 0 4 256", "1024 4 0 0"]);
@@ -177,7 +177,7 @@ fn protocols_are_split_by_communicator_and_size() {
 fn amplification_compares_the_wire_with_what_mpi_calls_sent() {
     let folder = layered();
     let rows = |words: &[&str]| {
-        let document = folder.through(&[&["ucx", "--format", "json"], words].concat()).json();
+        let document = folder.through(&[&["layers", "--format", "json"], words].concat()).json();
         let rows = document["amplification"].as_array().unwrap().clone();
         let show = |row: &serde_json::Value| {
             format!("{} {} {} {}", row["comm"], row["op"], row["asked_bytes"], row["wire_bytes"]).replace('"', "")
@@ -202,7 +202,7 @@ fn amplification_compares_the_wire_with_what_mpi_calls_sent() {
     // What the receiver does has nothing of its own to be compared with, but belongs to the whole.
     assert_eq!(rows(&["--comm", "W0.0"]), ["W0.0 null 3000 4240", "W0.0 MPI_Send 3000 3240"]);
     assert!(
-        (folder.through(&["ucx", "--format", "json"]).json()["amplification"][0]["ratio"].as_f64().unwrap()
+        (folder.through(&["layers", "--format", "json"]).json()["amplification"][0]["ratio"].as_f64().unwrap()
             - 33_024.0 / 32_768.0)
             .abs()
             < 1e-12
@@ -212,8 +212,14 @@ fn amplification_compares_the_wire_with_what_mpi_calls_sent() {
 #[test]
 fn what_is_linked_to_no_call_is_told_in_every_report() {
     let folder = layered();
-    for words in [&["ucx"][..], &["ucx", "--comm", "W0.0"], &["ucx", "--by", "protocol"], &["matrix"], &["graph"], &[]]
-    {
+    for words in [
+        &["layers"][..],
+        &["layers", "--comm", "W0.0"],
+        &["layers", "--by", "protocol"],
+        &["traffic"],
+        &["traffic", "--graph"],
+        &[],
+    ] {
         let document = folder.through(&[words, &["--format", "json"]].concat()).json();
         let whole = document["unlinked"].as_array().unwrap().iter();
         let mut whole = whole.filter(|row| row["layer"] == "uct" && row["protocol"].is_null());
@@ -222,12 +228,16 @@ fn what_is_linked_to_no_call_is_told_in_every_report() {
         assert!((row["bytes_share"].as_f64().unwrap() - 960.0 / 49_752.0).abs() < 1e-12, "{words:?}");
         assert_eq!(document["notes"][1]["ranks"], 1, "{words:?}");
     }
-    for words in [&[][..], &["-u"], &["-e"], &["matrix"], &["matrix", "--layer", "ucp"]] {
+    for words in [&[][..], &["-u"], &["-e"], &["traffic"], &["traffic", "--layer", "ucp"]] {
         let table = folder.through(words).ok();
         assert!(table.contains("uct: 1.9 % of 48.6 KiB, 17.5 % of 57 operations"), "{words:?}: {table}");
         assert!(table.contains("UCX 1.13.1") && table.contains("uct mlx5: refused"), "{words:?}: {table}");
     }
-    for words in [&["graph", "--layer", "ucp"][..], &["graph", "--of", "devices"], &["matrix", "--format", "dot"]] {
+    for words in [
+        &["traffic", "--graph", "--layer", "ucp"][..],
+        &["traffic", "--graph", "--by", "device"],
+        &["traffic", "--format", "dot"],
+    ] {
         let drawing = folder.through(words).ok();
         assert!(drawing.contains("uct: 1.9 % of 48.6 KiB") && drawing.contains("refused"), "{words:?}: {drawing}");
     }
@@ -255,12 +265,12 @@ fn filters_hold() {
         (&["--transport", "rc"], "transports in this profile: posix, rc_mlx5, tcp"),
         (&["--layer", "ucp", "--protocol", "wireup"], "nothing matches: layer ucp, protocol wireup"),
     ] {
-        let answer = folder.through(&[&["ucx"], words].concat());
+        let answer = folder.through(&[&["layers"], words].concat());
         assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{words:?}");
         assert!(answer.err.contains(said), "{words:?}: {}", answer.err);
     }
     for words in [["--time", "1:"], ["--phase", ""]] {
-        assert_eq!(folder.through(&[&["ucx"][..], &words].concat()).status, 2);
+        assert_eq!(folder.through(&[&["layers"][..], &words].concat()).status, 2);
     }
 }
 
@@ -270,7 +280,7 @@ fn every_row_of_the_view_is_exported() {
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     let mut query = db.prepare("SELECT * FROM transfers").unwrap();
     let names: Vec<String> = query.column_names().map(str::to_owned).collect();
-    let text = folder.through(&["ucx", "--all", "--format", "csv"]).ok();
+    let text = folder.through(&["layers", "--all", "--format", "csv"]).ok();
     assert_eq!(text.lines().next().unwrap(), names.join(","));
     let number = |text: &str| text.parse::<f64>().map_or_else(|_| text.to_owned(), |number| number.to_string());
     let mut wanted: Vec<String> = query
@@ -290,7 +300,7 @@ fn every_row_of_the_view_is_exported() {
         .map(Result::unwrap)
         .collect();
     let mut rows: Vec<String> = folder
-        .through(&["ucx", "--all", "--format", "csv"])
+        .through(&["layers", "--all", "--format", "csv"])
         .csv()
         .iter()
         .map(|row| names.iter().map(|name| number(&row[name])).collect::<Vec<_>>().join("|"))
@@ -298,19 +308,24 @@ fn every_row_of_the_view_is_exported() {
     wanted.sort();
     rows.sort();
     assert_eq!(rows, wanted);
-    let document = folder.through(&["ucx", "--all", "--format", "json", "--layer", "ucp", "--rank", "0"]).json();
+    let document = folder.through(&["layers", "--all", "--format", "json", "--layer", "ucp", "--rank", "0"]).json();
     assert_eq!(document["transfers"].as_array().unwrap().len(), 2);
     assert_eq!(document["transfers"][1]["time_s"], 0.00009);
-    assert_eq!(folder.through(&["ucx", "--all", "--format", "csv", "--top", "2"]).csv().len(), 2);
-    assert_eq!(folder.through(&["ucx", "--all"]).status, 2);
-    let nothing = folder.through(&["ucx", "--all", "--format", "csv", "--layer", "gpu"]);
+    assert_eq!(folder.through(&["layers", "--all", "--format", "csv", "--top", "2"]).csv().len(), 2);
+    assert_eq!(folder.through(&["layers", "--all"]).status, 2);
+    let nothing = folder.through(&["layers", "--all", "--format", "csv", "--layer", "gpu"]);
     assert_eq!((nothing.status, nothing.out.trim_end()), (1, names.join(",").as_str()));
 }
 
 #[test]
 fn a_profile_without_transfers_says_how_to_get_them() {
     let folder = Folder::with_sample();
-    for words in [&["ucx"][..], &["matrix", "--layer", "ucp"], &["graph", "--of", "devices"], &["ucx", "--by=op"]] {
+    for words in [
+        &["layers"][..],
+        &["traffic", "--layer", "ucp"],
+        &["traffic", "--graph", "--by", "device"],
+        &["layers", "--by=op"],
+    ] {
         let answer = folder.through(words);
         assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (1, "", 1), "{words:?}");
         assert!(
@@ -323,7 +338,7 @@ fn a_profile_without_transfers_says_how_to_get_them() {
     let db = Connection::open(folder.path("sample.db")).unwrap();
     db.execute_batch("INSERT INTO note VALUES ('ucx', 'UCX 1.9 is not known', 2)").unwrap();
     db.close().unwrap();
-    let answer = folder.through(&["ucx", "sample.db"]);
+    let answer = folder.through(&["layers", "sample.db"]);
     assert!(answer.err.contains("ucx: UCX 1.9 is not known (2 of 4 ranks)"), "{}", answer.err);
     assert!(!answer.err.contains("--hooks"), "it was there: {}", answer.err);
     assert!(folder.through(&["sample.db"]).ok().contains("layers     UCX 1.9 is not known (2 of 4 ranks)"));
@@ -341,7 +356,8 @@ fn sums_over_ranks_are_shown_and_single_ranks_refused() {
     .unwrap();
     drop(db);
     assert_eq!(csv(&folder, &["--by", "op"]), csv(&layered(), &["--by", "op"]));
-    for words in [&["ucx", "--rank", "1"][..], &["matrix", "--layer", "uct"], &["matrix"], &["graph"]] {
+    for words in [&["layers", "--rank", "1"][..], &["traffic", "--layer", "uct"], &["traffic"], &["traffic", "--graph"]]
+    {
         let answer = folder.through(words);
         assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{words:?}: {}", answer.err);
         assert!(answer.err.contains("COMMSEE_DETAIL=rank"), "{}", answer.err);
@@ -361,14 +377,14 @@ fn nothing_is_wider_than_80_columns() {
     .unwrap();
     drop(db);
     for words in [
-        &["ucx"][..],
-        &["ucx", "--by", "comm"],
-        &["ucx", "--by", "op"],
-        &["ucx", "--by", "protocol"],
-        &["ucx", "--by", "protocol", "--layer", "uct"],
-        &["matrix"],
-        &["matrix", "--layer", "uct"],
-        &["matrix", "--layer", "uct", "--top", "3"],
+        &["layers"][..],
+        &["layers", "--by", "comm"],
+        &["layers", "--by", "op"],
+        &["layers", "--by", "protocol"],
+        &["layers", "--by", "protocol", "--layer", "uct"],
+        &["traffic"],
+        &["traffic", "--layer", "uct"],
+        &["traffic", "--layer", "uct", "--top", "3"],
         &[],
     ] {
         for line in folder.through(words).ok().lines() {
@@ -384,7 +400,9 @@ fn sums_of_transfers_are_not_added_up_again() {
     let db = Connection::open(sums.path("ucx.db")).unwrap();
     db.execute_batch("DELETE FROM transfer").unwrap();
     db.close().unwrap();
-    for words in [&["ucx"][..], &["ucx", "--by=op"], &["ucx", "--by=protocol"], &["ucx", "--by=comm", "--op=send"]] {
+    for words in
+        [&["layers"][..], &["layers", "--by=op"], &["layers", "--by=protocol"], &["layers", "--by=comm", "--op=send"]]
+    {
         for format in ["table", "csv", "json"] {
             let words = [words, &["--format", format]].concat();
             let said = whole.through(&words).ok();
@@ -397,16 +415,16 @@ fn sums_of_transfers_are_not_added_up_again() {
 #[test]
 fn tables_that_lie_are_shown_or_refused() {
     const ASKED: [&[&str]; 11] = [
-        &["ucx"],
-        &["ucx", "--by=comm", "--format=json"],
-        &["ucx", "--by=op", "--format=csv", "--rank=1"],
-        &["ucx", "--by=protocol"],
-        &["ucx", "--all", "--format=csv"],
-        &["ucx", "--all", "--format=json"],
-        &["matrix"],
-        &["matrix", "--layer=uct"],
-        &["graph", "--of=devices"],
-        &["graph", "--format=json", "--layer=uct,ucp"],
+        &["layers"],
+        &["layers", "--by=comm", "--format=json"],
+        &["layers", "--by=op", "--format=csv", "--rank=1"],
+        &["layers", "--by=protocol"],
+        &["layers", "--all", "--format=csv"],
+        &["layers", "--all", "--format=json"],
+        &["traffic"],
+        &["traffic", "--layer=uct"],
+        &["traffic", "--graph", "--by=device"],
+        &["traffic", "--graph", "--format=json", "--layer=uct,ucp"],
         &[],
     ];
     let numbers =
@@ -480,7 +498,9 @@ fn tables_that_lie_are_shown_or_refused() {
 #[test]
 fn a_file_is_written_whole_or_not_at_all() {
     let folder = layered();
-    for words in [&["ucx"][..], &["ucx", "--all", "--format=csv"], &["matrix", "--layer=ucp"], &["graph"]] {
+    for words in
+        [&["layers"][..], &["layers", "--all", "--format=csv"], &["traffic", "--layer=ucp"], &["traffic", "--graph"]]
+    {
         let printed = folder.through(words).ok();
         assert_eq!(folder.through(&[words, &["-o", "out"]].concat()).ok(), "");
         assert_eq!(std::fs::read_to_string(folder.path("out")).unwrap(), printed, "{words:?}");
@@ -492,7 +512,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     drop(db);
     std::fs::write(folder.path("out"), "before").unwrap();
     for format in ["csv", "json"] {
-        let answer = folder.through(&["ucx", "--all", "--format", format, "-o", "out"]);
+        let answer = folder.through(&["layers", "--all", "--format", format, "-o", "out"]);
         assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
         assert!(answer.err.contains("ucx.db: is damaged"), "{}", answer.err);
         assert_eq!(std::fs::read_to_string(folder.path("out")).unwrap(), "before");
@@ -513,7 +533,7 @@ fn a_reader_may_stop_early() {
     .unwrap();
     drop(db);
     for format in ["csv", "json"] {
-        let mut command = folder.command(&["ucx", "--all", "--format", format]);
+        let mut command = folder.command(&["layers", "--all", "--format", format]);
         let mut child =
             command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
         child.stdout.take().unwrap().read_exact(&mut [0; 10]).unwrap();

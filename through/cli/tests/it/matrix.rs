@@ -1,4 +1,4 @@
-//! `through matrix`: who sent how much to whom.
+//! `through traffic`: who sent how much to whom.
 
 use insta::assert_snapshot;
 
@@ -6,18 +6,18 @@ use crate::common::{Builder, Did, Folder};
 use crate::layers::layered;
 
 fn pairs(folder: &Folder, words: &[&str]) -> Vec<String> {
-    let rows = folder.through(&[&["matrix", "--format", "csv"], words].concat()).csv();
+    let rows = folder.through(&[&["traffic", "--format", "csv"], words].concat()).csv();
     rows.iter().map(|row| ["src", "dst", "remote", "calls", "bytes"].map(|key| row[key].as_str()).join(" ")).collect()
 }
 
 #[test]
 fn the_matrix_looks_like_this() {
-    assert_snapshot!(layered().through(&["matrix", "--layer", "uct"]).ok());
+    assert_snapshot!(layered().through(&["traffic", "--layer", "uct"]).ok());
 }
 
 #[test]
 fn the_heaviest_pairs_look_like_this() {
-    assert_snapshot!(layered().through(&["matrix", "--layer", "uct", "--top", "4"]).ok());
+    assert_snapshot!(layered().through(&["traffic", "--layer", "uct", "--top", "4"]).ok());
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn mpi_has_a_matrix_and_so_has_every_layer() {
     // Those who receive tell what arrived: from whom is not known here.
     assert_eq!(pairs(&folder, &["--layer", "ucp-rx"]), [" 1 0 10 1000", " 2 0 20 2000"]);
     assert_eq!(pairs(&folder, &["--layer", "uct", "--transport", "posix"]), ["0 1 0 10 1080", "1 0 0 5 60"]);
-    let document = folder.through(&["matrix", "--layer", "ucp", "--format", "json"]).json();
+    let document = folder.through(&["traffic", "--layer", "ucp", "--format", "json"]).json();
     assert_eq!((document["layer"].as_str(), document["matrix"].as_array().unwrap().len()), (Some("ucp"), 5));
     assert_eq!(document["matrix"][1]["bytes"], 12_288);
 }
@@ -43,11 +43,11 @@ fn mpi_has_a_matrix_and_so_has_every_layer() {
 #[test]
 fn what_mpis_own_matrix_does_not_know_is_refused() {
     for words in [["--bytes", "1K:"], ["--bucket", "1"], ["--transport", "tcp"], ["--protocol", "eager"]] {
-        let answer = layered().through(&[&["matrix"][..], &words].concat());
+        let answer = layered().through(&[&["traffic"][..], &words].concat());
         assert_eq!((answer.status, answer.out.as_str(), answer.err.lines().count()), (2, "", 1), "{words:?}");
         assert!(answer.err.contains("--layer ucp"), "{}", answer.err);
     }
-    let answer = layered().through(&["matrix", "--comm", "row"]);
+    let answer = layered().through(&["traffic", "--comm", "row"]);
     assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{}", answer.err);
 }
 
@@ -59,13 +59,15 @@ fn a_program_without_messages_has_no_matrix() {
     profile.comm("W0.0", None, None, 2, "0-1");
     (0..2).for_each(|rank| profile.cell("W0.0", "MPI_Alltoall", 0, rank, Did(48, 48, 48, 48)));
     profile.finish(|_| 1000);
-    for words in [&["matrix"][..], &["graph"], &["matrix", "--comm", "W0.0"], &["matrix", "--format=json"]] {
+    for words in
+        [&["traffic"][..], &["traffic", "--graph"], &["traffic", "--comm", "W0.0"], &["traffic", "--format=json"]]
+    {
         let answer = folder.through(words);
         assert_eq!(answer.status, 1);
         assert!(answer.err.contains("ft.db: no point-to-point messages were sent"), "{words:?}: {}", answer.err);
         assert!(answer.err.contains("its collective calls: through ft.db; "), "{words:?}: {}", answer.err);
     }
-    let answer = layered().through(&["matrix", "--op", "Allreduce"]);
+    let answer = layered().through(&["traffic", "--op", "Allreduce"]);
     assert!(answer.err.contains("nothing matches") || answer.err.contains("not in this profile"), "{}", answer.err);
 }
 
@@ -87,19 +89,19 @@ fn full(ranks: usize) -> Folder {
 #[test]
 fn sixteen_ranks_fit_and_more_are_listed() {
     for (ranks, cell) in [(4, "1.5M"), (12, "1.5M"), (16, "2M")] {
-        let table = full(ranks).through(&["matrix"]).ok();
+        let table = full(ranks).through(&["traffic"]).ok();
         let rows = table.lines().filter(|line| line.contains(cell));
         assert_eq!(rows.count(), ranks, "{table}");
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     }
-    let table = full(40).through(&["matrix"]).ok();
+    let table = full(40).through(&["traffic"]).ok();
     assert!(table.contains("  from  to     bytes  share  calls\n"), "{table}");
     let more = "1540 more pairs, with 2.26 GiB in 4620 calls: --top N shows N pairs, --top 0\nall.";
     assert!(table.contains(more), "{table}");
     // Above the list, what has no room for numbers: all to all but themselves.
     assert_eq!(table.lines().filter(|line| line.matches('█').count() == 38).count(), 20, "{table}");
     assert!(table.contains("▒ up to 1.5M") && table.contains("sum\nof 2 rows and 1 column."), "{table}");
-    let wide = full(40).command(&["matrix"]).env("COLUMNS", "250").output().unwrap();
+    let wide = full(40).command(&["traffic"]).env("COLUMNS", "250").output().unwrap();
     assert_eq!(String::from_utf8(wide.stdout).unwrap().lines().filter(|line| line.contains("1.5M")).count(), 40);
 }
 
@@ -107,16 +109,16 @@ fn sixteen_ranks_fit_and_more_are_listed() {
 #[test]
 fn hosts_stand_for_their_ranks() {
     let folder = layered();
-    assert_snapshot!(folder.through(&["matrix", "--by", "host"]).ok());
+    assert_snapshot!(folder.through(&["traffic", "--by", "host"]).ok());
     let hosts = |words: &[&str]| {
-        let rows = folder.through(&[&["matrix", "--format", "csv"], words].concat()).csv();
+        let rows = folder.through(&[&["traffic", "--format", "csv"], words].concat()).csv();
         let keys = ["src", "dst", "calls", "src_host", "dst_host"];
         rows.iter().map(|row| keys.map(|key| row[key].as_str()).join(" ")).collect::<Vec<_>>()
     };
     let by_host = ["0 0 10 node0 node0", "0 2 20 node0 node1", "2  1 node1 "];
     assert_eq!(hosts(&["--by", "host"]), by_host);
     assert_eq!(hosts(&[]), ["0 1 10 node0 node0", "1 2 20 node0 node1", "3  1 node1 "]);
-    let drawn = folder.through(&["graph", "--of", "hosts", "--format", "json"]).json();
+    let drawn = folder.through(&["traffic", "--graph", "--by", "host", "--format", "json"]).json();
     let ids = |key: &str| drawn["nodes"].as_array().unwrap().iter().map(|node| node[key].clone()).collect::<Vec<_>>();
     assert_eq!(ids("id"), ["host node0", "host node1", "other world"]);
     assert_eq!(ids("kind"), ["host", "host", "other world"]);
@@ -130,13 +132,13 @@ fn hosts_stand_for_their_ranks() {
     profile.edge("W0.0", "MPI_Send", (4, 2), 2, 200);
     profile.cell("W0.0", "MPI_Send", 0, 0, Did(1, 1, 0, 1));
     profile.finish(|_| 1);
-    let table = nodes.through(&["matrix"]).ok();
+    let table = nodes.through(&["traffic"]).ok();
     let lines: Vec<&str> = table.lines().skip_while(|line| !line.starts_with("bytes of")).collect();
     assert_eq!(lines[0], "bytes of mpi from host (row) to host (column)");
     assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>(), ["node0", "node1", "node2"]);
     let row = |line: usize| lines[line].split_whitespace().collect::<Vec<_>>();
     assert_eq!((row(2), row(4)), (vec!["node0", "-", "-", "2.9K"], vec!["node2", "-", "200", "-"]));
     assert_eq!(row(3), ["node1", "-", "-", "-"]);
-    let dot = nodes.through(&["graph"]).ok();
+    let dot = nodes.through(&["traffic", "--graph"]).ok();
     assert!(dot.contains("\"host node0\" [label=\"node0\", shape=box];"), "{dot}");
 }

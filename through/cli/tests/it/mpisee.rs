@@ -206,15 +206,15 @@ fn every_view_answers_or_says_what_is_missing() {
     for words in [
         &["fft.db"][..],
         &["fft.db", "--no-families"],
-        &["efficiency", "fft.db"],
+        &["show", "--efficiency", "fft.db"],
         &["waits", "fft.db"],
-        &["imbalance", "fft.db"],
-        &["top", "fft.db"],
-        &["hist", "fft.db"],
-        &["tree", "fft.db"],
-        &["hosts", "fft.db"],
+        &["waits", "--imbalance", "fft.db"],
+        &["show", "--flat", "fft.db"],
+        &["show", "--sizes", "fft.db"],
+        &["comms", "--tree", "fft.db"],
+        &["show", "--hosts", "fft.db"],
         &["advise", "fft.db"],
-        &["diff", "fft.db", "fft.db"],
+        &["compare", "fft.db", "fft.db"],
         &["report", "fft.db", "-o", "page.html"],
     ] {
         folder.through(words).ok();
@@ -222,15 +222,15 @@ fn every_view_answers_or_says_what_is_missing() {
     for words in [
         &["fft.db", "--files"][..],
         &["fft.db", "--phases"],
-        &["fft.db", "--stood"],
+        &["fft.db", "--in-flight"],
         &["fft.db", "--sites"],
         &["fft.db", "--datatypes"],
-        &["matrix", "fft.db"],
-        &["patterns", "fft.db"],
-        &["graph", "fft.db"],
+        &["traffic", "fft.db"],
+        &["traffic", "--patterns", "fft.db"],
+        &["traffic", "--graph", "fft.db"],
         &["layers", "fft.db"],
-        &["trace", "fft.db"],
-        &["reorder", "fft.db"],
+        &["export", "perfetto", "fft.db"],
+        &["traffic", "--reorder", "fft.db"],
     ] {
         let answer = folder.through(words);
         assert!(matches!(answer.status, 0..=2) && !answer.err.contains("panicked"), "{words:?}: {answer:?}");

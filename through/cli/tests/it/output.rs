@@ -26,11 +26,11 @@ fn the_name_of_a_file_tells_the_format() {
     let folder = Folder::with_sample();
     let commands: [&[&str]; 7] = [
         &["sample.db"],
-        &["diff", "sample.db", "b.db"],
-        &["correlate", "sample.db", "b.db"],
-        &["matrix", "heat.db"],
-        &["reorder", "heat.db"],
-        &["top", "sample.db"],
+        &["compare", "sample.db", "b.db"],
+        &["compare", "sample.db", "b.db"],
+        &["traffic", "heat.db"],
+        &["traffic", "--reorder", "heat.db"],
+        &["show", "--flat", "sample.db"],
         &["sql", "SELECT * FROM ranks", "sample.db"],
     ];
     fs::copy(folder.path("sample.db"), folder.path("b.db")).unwrap();
@@ -45,12 +45,12 @@ fn the_name_of_a_file_tells_the_format() {
             let _ = fs::remove_file(folder.path(&file));
         }
     }
-    for command in ["schema", "graph"] {
-        let asked = folder.through(&[command, "heat.db", "--format", "json"]).ok();
-        folder.through(&[command, "heat.db", "-o", "out.json"]).ok();
-        assert_eq!(fs::read_to_string(folder.path("out.json")).unwrap(), asked, "{command}");
+    for command in [["sql", "--schema"], ["traffic", "--graph"]] {
+        let asked = folder.through(&[&command[..], &["heat.db", "--format", "json"]].concat()).ok();
+        folder.through(&[&command[..], &["heat.db", "-o", "out.json"]].concat()).ok();
+        assert_eq!(fs::read_to_string(folder.path("out.json")).unwrap(), asked, "{command:?}");
     }
-    folder.through(&["diff", "sample.db", "b.db", "-o", "out.csv", "--format", "table"]).ok();
+    folder.through(&["compare", "sample.db", "b.db", "-o", "out.csv", "--format", "table"]).ok();
     assert!(fs::read_to_string(folder.path("out.csv")).unwrap().starts_with("first run"));
 }
 
@@ -72,7 +72,7 @@ fn what_cannot_be_written_is_told_in_one_line() {
     }
     let full = folder.command(&["-a"]).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
     assert_eq!(full.status.code(), Some(2));
-    for words in [&["--help"][..], &["diff", "--help"], &["--version"]] {
+    for words in [&["--help"][..], &["compare", "--help"], &["--version"]] {
         let full =
             folder.command(words).stdout(File::options().write(true).open("/dev/full").unwrap()).output().unwrap();
         assert_eq!(full.status.code(), Some(2), "{words:?}");

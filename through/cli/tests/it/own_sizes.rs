@@ -37,7 +37,7 @@ fn gathered(detail: &str) -> Folder {
 #[test]
 fn hist_has_each_size_once_and_only_calls_that_move_data() {
     let folder = gathered("rank");
-    let rows = folder.through(&["hist", "--format", "csv"]).csv();
+    let rows = folder.through(&["show", "--sizes", "--format", "csv"]).csv();
     assert_eq!(rows.iter().map(|row| row["bucket_lo"].as_str()).collect::<Vec<_>>(), ["0", "1024", "8192"]);
     let mut profile = Builder::new(&folder.path("file.db"), 1);
     profile.comm("W0.0", None, None, 1, "0");
@@ -46,7 +46,7 @@ fn hist_has_each_size_once_and_only_calls_that_move_data() {
     }
     profile.cell("W0.0", "MPI_File_write", 1, 0, Did(3, 3000, 0, MS));
     profile.finish(|_| 100 * MS);
-    let rows = folder.through(&["hist", "file.db", "--format", "csv"]).csv();
+    let rows = folder.through(&["show", "--sizes", "file.db", "--format", "csv"]).csv();
     let told: Vec<_> = rows.iter().map(|row| (row["bucket_lo"].as_str(), row["calls"].as_str())).collect();
     assert_eq!(told, [("128", "3")]);
 }
@@ -77,7 +77,7 @@ fn a_call_of_several_size_classes_is_one_call() {
 #[test]
 fn calls_are_as_many_in_comparisons_and_advice() {
     let folder = gathered("rank");
-    let shown = folder.through(&["diff", "gathered.db", "gathered.db", "--format", "json"]).json();
+    let shown = folder.through(&["compare", "gathered.db", "gathered.db", "--format", "json"]).json();
     let row = shown["changes"].as_array().unwrap().iter().find(|row| row["op"] == "MPI_Gatherv").unwrap();
     assert_eq!((&row["calls_a"], &row["calls_b"]), (&20.into(), &20.into()), "{row}");
     let found = folder.through(&["advise", "gathered.db", "--format", "json"]);

@@ -33,10 +33,11 @@ fn rows(bytes_in_rows: i64) -> Folder {
 /// Messages alone ask for another order, as a matrix of point-to-point messages does; with the operations in rows it would be harm.
 #[test]
 fn operations_in_rows_keep_rows_on_a_node() {
-    let messages = rows(0).through(&["reorder", "rows.db", "--nodes", "4x128", "--format", "json"]).json();
+    let messages = rows(0).through(&["traffic", "--reorder", "rows.db", "--nodes", "4x128", "--format", "json"]).json();
     assert_eq!((between(&messages, "block"), between(&messages, "proposed")), (512.0 * 80_000.0, 0.0));
     assert!(messages["verdict"].as_str().unwrap().contains("saves 100.0 %"), "{}", messages["verdict"]);
-    let both = rows(100 << 20).through(&["reorder", "rows.db", "--nodes", "4x128", "--format", "json"]).json();
+    let both =
+        rows(100 << 20).through(&["traffic", "--reorder", "rows.db", "--nodes", "4x128", "--format", "json"]).json();
     assert!(both["verdict"].as_str().unwrap().contains("cannot help"), "{}", both["verdict"]);
     assert_eq!(between(&both, "block"), 512.0 * 80_000.0);
     assert!(between(&both, "round-robin") > 1000.0 * between(&both, "block"));
@@ -53,7 +54,7 @@ fn a_placement_costs_what_is_said_of_it() {
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
     for nodes in [None, Some("2"), Some("4x2"), Some("2x6"), Some("a:1,b:3,c:4"), Some("8")] {
-        let mut words = vec!["reorder", "heat.db", "--format", "json"];
+        let mut words = vec!["traffic", "--reorder", "heat.db", "--format", "json"];
         words.extend(nodes.into_iter().flat_map(|nodes| ["--nodes", nodes]));
         let answer = folder.through(&words).json();
         let orders = answer["orders"].as_array().unwrap();
@@ -73,7 +74,7 @@ fn a_placement_costs_what_is_said_of_it() {
         assert_eq!(slots.len(), 8);
     }
     // Messages of the matrix, as they are: of four rows of two ranks each with the other three.
-    let matrix = folder.through(&["reorder", "heat.db", "--format", "json"]).json();
+    let matrix = folder.through(&["traffic", "--reorder", "heat.db", "--format", "json"]).json();
     assert_eq!(matrix["matrix_bytes"].as_i64(), Some(8 * 8000 * 32_768));
 }
 
@@ -81,12 +82,14 @@ fn a_placement_costs_what_is_said_of_it() {
 fn files_say_what_the_placement_says() {
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    let write = |kind: &str, nodes: &str| folder.through(&["reorder", "heat.db", "--nodes", nodes, "--write", kind]);
+    let write = |kind: &str, nodes: &str| {
+        folder.through(&["traffic", "--reorder", "heat.db", "--nodes", nodes, "--write", kind])
+    };
     let lines = |kind: &str, nodes: &str| -> Vec<String> {
         let text = write(kind, nodes).out;
         text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
     };
-    let json = folder.through(&["reorder", "heat.db", "--nodes", "x:4,y:4", "--format", "json"]).json();
+    let json = folder.through(&["traffic", "--reorder", "heat.db", "--nodes", "x:4,y:4", "--format", "json"]).json();
     let places = json["placement"].as_array().unwrap();
     let host = |rank: usize| places[rank]["host"].as_str().unwrap();
     let rankfile: Vec<String> =
@@ -116,15 +119,15 @@ fn orders_that_cannot_be_are_refused() {
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
     for (nodes, why) in [("3x2", "do not fit"), ("0", "are no nodes"), ("a;b", "are no nodes")] {
-        let refused = folder.through(&["reorder", "heat.db", "--nodes", nodes]);
+        let refused = folder.through(&["traffic", "--reorder", "heat.db", "--nodes", nodes]);
         assert!(refused.status == 2 && refused.err.contains(why), "{nodes}: {}", refused.err);
     }
-    let one = folder.through(&["reorder", "heat.db", "--nodes", "1"]);
+    let one = folder.through(&["traffic", "--reorder", "heat.db", "--nodes", "1"]);
     assert!(one.status == 0 && one.out.contains("on one node"), "{}", one.out);
     let db = rusqlite::Connection::open(folder.path("heat.db")).unwrap();
     db.execute("UPDATE metadata SET value = '10' WHERE key = 'ranks'", []).unwrap();
-    let missing = folder.through(&["reorder", "heat.db"]);
+    let missing = folder.through(&["traffic", "--reorder", "heat.db"]);
     assert!(missing.status == 1 && missing.err.contains("lacks ranks 8-9"), "{}", missing.err);
     db.execute("INSERT OR REPLACE INTO metadata VALUES ('detail', 'node')", []).unwrap();
-    assert!(folder.through(&["reorder", "heat.db"]).err.contains("COMMSEE_DETAIL=rank"));
+    assert!(folder.through(&["traffic", "--reorder", "heat.db"]).err.contains("COMMSEE_DETAIL=rank"));
 }

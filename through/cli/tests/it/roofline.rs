@@ -1,4 +1,4 @@
-//! `through roofline`: calls of a profile against measurements whose numbers are known.
+//! `through bench roofline`: calls of a profile against measurements whose numbers are known.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ fn folder(fill: impl FnOnce(&mut Builder)) -> Folder {
 }
 
 fn rows(folder: &Folder) -> Vec<HashMap<String, String>> {
-    folder.through(&["roofline", "a.db", "machine.db", "--format", "csv"]).csv()
+    folder.through(&["bench", "roofline", "a.db", "machine.db", "--format", "csv"]).csv()
 }
 
 fn number(row: &HashMap<String, String>, name: &str) -> f64 {
@@ -144,7 +144,7 @@ fn a_measurement_that_is_missing_is_named_with_its_command() {
     bench.result(message(8, false), &around(1e-6, 1.0), Found::default());
     // Wrong data proves nothing.
     bench.result(message(8, true), &around(1e-6, 1.0), Found { wrong: 1, ..Found::default() });
-    let answer = folder.through(&["roofline", "a.db", "one-host.db"]);
+    let answer = folder.through(&["bench", "roofline", "a.db", "one-host.db"]);
     assert_eq!(answer.status, 0);
     assert!(answer.out.contains("not measured"), "{answer:?}");
     for text in ["one message between two hosts was not measured", "groupbench", "more ranks than cores"] {
@@ -166,7 +166,7 @@ fn sizes_of_the_ranks_own_are_parts_of_one_call() {
     assert_eq!(number(&rows[0], "bytes"), 3000.0);
     assert!(is_near(number(&rows[0], "possible_s"), 40.0 * (2.0 * message_s(1, true) + 3000.0 / 5e9)), "{rows:?}");
     // Of some ranks alone nothing can be said: what a root does is part of the whole.
-    let some = folder.through(&["roofline", "a.db", "machine.db", "--rank", "0"]);
+    let some = folder.through(&["bench", "roofline", "a.db", "machine.db", "--rank", "0"]);
     assert!(some.status == 2 && some.err.contains("leave out --rank and --time"), "{some:?}");
 }
 
@@ -180,7 +180,7 @@ fn sums_are_those_of_the_rows_and_families_are_one() {
             profile.cell(&name, "MPI_Send", 3, rank, Did(10, 10 * 65_536, 0, (pair as i64 + 1) * MS));
         }
     });
-    let json = folder.through(&["roofline", "a.db", "machine.db", "--format", "json"]).json();
+    let json = folder.through(&["bench", "roofline", "a.db", "machine.db", "--format", "json"]).json();
     let rows = json["roofline"].as_array().unwrap();
     assert_eq!(rows.len(), 6);
     for (name, column) in [("gap_s", "gap_s"), ("possible_s", "possible_s"), ("time_s", "time_s")] {
@@ -189,10 +189,10 @@ fn sums_are_those_of_the_rows_and_families_are_one() {
     }
     // The heaviest first.
     assert!(rows.windows(2).all(|pair| pair[0]["gap_s"].as_f64() >= pair[1]["gap_s"].as_f64()));
-    let table = folder.through(&["roofline", "a.db", "machine.db"]).ok();
+    let table = folder.through(&["bench", "roofline", "a.db", "machine.db"]).ok();
     assert!(table.contains("6 × "), "{table}");
-    assert!(!folder.through(&["roofline", "a.db", "machine.db", "--no-families"]).ok().contains("6 × "));
-    let wrong = folder.through(&["roofline", "machine.db", "a.db"]);
+    assert!(!folder.through(&["bench", "roofline", "a.db", "machine.db", "--no-families"]).ok().contains("6 × "));
+    let wrong = folder.through(&["bench", "roofline", "machine.db", "a.db"]);
     assert_eq!(wrong.status, 2);
 }
 

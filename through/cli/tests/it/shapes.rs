@@ -36,7 +36,7 @@ fn number(row: &HashMap<String, String>, column: &str) -> f64 {
 fn imbalance_is_that_of_the_cells() {
     let folder = heated();
     let cells = folder.through(&["heat.db", "-a", "--format", "csv"]).csv();
-    let rows = folder.through(&["imbalance", "heat.db", "--format", "csv"]).csv();
+    let rows = folder.through(&["waits", "--imbalance", "heat.db", "--format", "csv"]).csv();
     assert!(rows.iter().all(|row| row["op"] != "MPI_Init") && rows.len() > 10);
     for row in &rows {
         let is_meant = |cell: &&HashMap<String, String>| {
@@ -73,8 +73,8 @@ fn imbalance_needs_single_ranks() {
     let db = rusqlite::Connection::open(folder.path("heat.db")).unwrap();
     for detail in ["node", "comm"] {
         db.execute("INSERT OR REPLACE INTO metadata VALUES ('detail', ?)", [detail]).unwrap();
-        for command in ["imbalance", "patterns"] {
-            let refused = folder.through(&[command, "heat.db"]);
+        for command in [["waits", "--imbalance"], ["traffic", "--patterns"]] {
+            let refused = folder.through(&[&command[..], &["heat.db"]].concat());
             assert_eq!((refused.status, refused.out.as_str()), (2, ""));
             assert!(refused.err.contains("COMMSEE_DETAIL=rank"), "{}", refused.err);
         }
@@ -83,14 +83,14 @@ fn imbalance_needs_single_ranks() {
 
 #[test]
 fn patterns_are_named_with_what_does_not_fit() {
-    let heat = &heated().through(&["patterns", "heat.db", "--format", "csv"]).csv()[0];
+    let heat = &heated().through(&["traffic", "--patterns", "heat.db", "--format", "csv"]).csv()[0];
     assert_eq!([&heat["comm"], &heat["pattern"], &heat["dims"], &heat["periodic"]], ["a0.1", "halo", "2x4", "0,1"]);
     assert_eq!(
         [&heat["points"], &heat["direction"], &heat["unexpected"], &heat["missing"]],
         ["5", "both ways", "0", "0"]
     );
     let folder = ring_with_a_stray();
-    let ring = folder.through(&["patterns", "ring.db", "--format", "json"]).json();
+    let ring = folder.through(&["traffic", "--patterns", "ring.db", "--format", "json"]).json();
     let pattern = &ring["patterns"][0];
     assert_eq!((pattern["pattern"].as_str(), pattern["direction"].as_str()), (Some("ring"), Some("one way")));
     assert_eq!((pattern["unexpected"].as_i64(), pattern["missing"].as_i64()), (Some(1), Some(0)));
@@ -98,10 +98,10 @@ fn patterns_are_named_with_what_does_not_fit() {
         serde_json::json!({ "comm": "W0.0", "what": "unexpected", "src": 1, "dst": 5, "calls": 2, "bytes": 2000 });
     assert_eq!(ring["misfits"], serde_json::json!([misfit]));
     // What filters leave is what is judged.
-    let left = folder.through(&["patterns", "ring.db", "--rank", "1", "--format", "csv"]).csv();
+    let left = folder.through(&["traffic", "--patterns", "ring.db", "--rank", "1", "--format", "csv"]).csv();
     assert_eq!((left[0]["pattern"].as_str(), left[0]["ranks"].as_str()), ("star", "1-2,5"));
-    assert_eq!(folder.through(&["patterns", "ring.db", "--op", "Bcast"]).status, 1);
-    let refused = folder.through(&["patterns", "ring.db", "--bytes", "1K:"]);
+    assert_eq!(folder.through(&["traffic", "--patterns", "ring.db", "--op", "Bcast"]).status, 1);
+    let refused = folder.through(&["traffic", "--patterns", "ring.db", "--bytes", "1K:"]);
     assert!(refused.status == 2 && refused.err.contains("leave out --bytes"), "{}", refused.err);
 }
 
@@ -127,7 +127,7 @@ fn light_messages_do_not_hide_a_pattern() {
         peers.into_iter().for_each(|peer| profile.edge("s0.2", "MPI_Send", (rank, peer), 1, 8));
     }
     profile.finish(|_| MS);
-    let rows = folder.through(&["patterns", "a.db", "--format", "csv"]).csv();
+    let rows = folder.through(&["traffic", "--patterns", "a.db", "--format", "csv"]).csv();
     assert_eq!([&rows[0]["pattern"], &rows[0]["dims"], &rows[0]["unexpected"]], ["halo", "4x4", "13"]);
     let by_name = |name: &str| rows.iter().find(|row| row["comm"] == name).unwrap();
     assert_eq!((by_name("s0.1")["pattern"].as_str(), by_name("s0.2")["pattern"].as_str()), ("", "none"));
@@ -145,8 +145,8 @@ fn members_without_end_cost_nothing() {
         profile.edge("W0.0", "MPI_Send", (src, dst), i64::MAX, i64::MAX);
     }
     profile.finish(|_| i64::MAX);
-    for command in ["patterns", "imbalance"] {
-        let answer = folder.through(&[command, "a.db"]);
+    for command in [["traffic", "--patterns"], ["waits", "--imbalance"]] {
+        let answer = folder.through(&[&command[..], &["a.db"]].concat());
         assert_eq!(answer.status, 0, "{}", answer.err);
     }
 }
@@ -159,7 +159,7 @@ fn top_hist_and_tree_are_sums_of_what_other_views_show() {
     let sum = |rows: &[HashMap<String, String>], column: &str| rows.iter().map(|row| number(row, column)).sum::<f64>();
     let all: Vec<_> = csv(&["heat.db"]).into_iter().filter(|row| row["op"] != "MPI_Init").collect();
     for (sort, column) in [("time", "time_s"), ("calls", "calls"), ("bytes", "bytes_sent")] {
-        let top = csv(&["top", "heat.db", "--sort", sort]);
+        let top = csv(&["show", "--flat", "heat.db", "--sort", sort]);
         assert_eq!(top.len(), all.len());
         assert!((sum(&top, column) - sum(&all, column)).abs() < 1e-6 * sum(&all, column));
         assert!((number(top.last().unwrap(), "cumulated") - 1.0).abs() < 1e-9);
@@ -170,7 +170,7 @@ fn top_hist_and_tree_are_sums_of_what_other_views_show() {
         }
         assert!(top.windows(2).all(|rows| number(&rows[0], "share") >= number(&rows[1], "share")));
     }
-    let hist = csv(&["hist", "heat.db"]);
+    let hist = csv(&["show", "--sizes", "heat.db"]);
     let has_size = |row: &&HashMap<String, String>| ["p2p", "collective"].contains(&row["class"].as_str());
     for (row, bucket) in hist.iter().zip(["0", "128", "1024", "8192"]) {
         let here: Vec<_> = all.iter().filter(has_size).filter(|row| row["bucket_lo"] == bucket).cloned().collect();
@@ -179,7 +179,7 @@ fn top_hist_and_tree_are_sums_of_what_other_views_show() {
             assert!((number(row, column) - sum(&here, column)).abs() < 1e-9 * (1.0 + sum(&here, column)), "{column}");
         }
     }
-    let tree = csv(&["tree", "heat.db"]);
+    let tree = csv(&["comms", "--tree", "heat.db"]);
     let shape: Vec<_> =
         tree.iter().map(|row| (row["depth"].as_str(), row["comm"].as_str(), row["count"].as_str())).collect();
     assert_eq!(shape, [("0", "W0.0", "1"), ("1", "a0.1", "1"), ("2", "b0.2", "2"), ("1", "d0.3", "1")]);
@@ -190,7 +190,7 @@ fn top_hist_and_tree_are_sums_of_what_other_views_show() {
 #[test]
 fn hosts_know_what_goes_between_them() {
     let folder = heated();
-    let hosts = folder.through(&["hosts", "heat.db", "--format", "csv"]).csv();
+    let hosts = folder.through(&["show", "--hosts", "heat.db", "--format", "csv"]).csv();
     let step = 2000 * 32_768;
     // Two neighbours of a row on each host.
     for host in &hosts {
@@ -198,7 +198,7 @@ fn hosts_know_what_goes_between_them() {
         assert_eq!(bytes, [2 * step, 6 * step, 6 * step]);
     }
     assert_eq!(hosts, folder.through(&["--hosts", "heat.db", "--format", "csv"]).csv());
-    let sized = folder.through(&["hosts", "heat.db", "--bytes", "8K:", "--format", "csv"]).csv();
+    let sized = folder.through(&["show", "--hosts", "heat.db", "--bytes", "8K:", "--format", "csv"]).csv();
     assert_eq!(sized[0]["bytes_within"], "");
 }
 
@@ -206,11 +206,13 @@ fn hosts_know_what_goes_between_them() {
 fn all_of_a_profile_is_summed_up() {
     let folder = Folder::empty();
     std::fs::copy(golden("version-1.db"), folder.path("run.db")).unwrap();
-    for command in ["imbalance", "top", "hist", "tree", "hosts", "patterns", "reorder"] {
-        let answer = folder.through(&[command, "--format", "json"]);
-        assert_eq!((answer.status, answer.err.as_str()), (0, ""), "{command}");
+    let of_traffic = [["traffic", "--patterns"], ["traffic", "--reorder"]];
+    let others = [["show", "--flat"], ["show", "--sizes"], ["comms", "--tree"], ["show", "--hosts"]];
+    for command in [["waits", "--imbalance"]].into_iter().chain(others).chain(of_traffic) {
+        let answer = folder.through(&[&command[..], &["--format", "json"]].concat());
+        assert_eq!((answer.status, answer.err.as_str()), (0, ""), "{command:?}");
     }
-    let top = folder.through(&["top", "--format", "csv"]).csv();
+    let top = folder.through(&["show", "--flat", "--format", "csv"]).csv();
     let ranks = folder.through(&["-e", "--format", "csv"]).csv();
     let sum = |rows: &[HashMap<String, String>], column: &str| rows.iter().map(|row| number(row, column)).sum::<f64>();
     assert!((sum(&top, "time_s") - sum(&ranks, "mpi_s")).abs() < 1e-6);

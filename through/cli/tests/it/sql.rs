@@ -1,4 +1,4 @@
-//! `through sql` and `through schema`.
+//! `through sql` and `through sql --schema`.
 
 use std::fs;
 use std::process::Command;
@@ -129,7 +129,7 @@ fn rows_come_one_by_one() {
 #[test]
 fn the_schema_says_what_everything_means() {
     let folder = folder();
-    let text = folder.through(&["schema", "heat.db", "--format", "json"]).ok();
+    let text = folder.through(&["sql", "--schema", "heat.db", "--format", "json"]).ok();
     let schema: Value = serde_json::from_str(&text).unwrap();
     let sql = "SELECT type || ' ' || name AS what FROM sqlite_schema WHERE type IN ('view', 'table') ORDER BY 1";
     let there = folder.through(&["sql", sql, "heat.db", "--format", "csv"]).csv();
@@ -146,9 +146,9 @@ fn the_schema_says_what_everything_means() {
     }
     told.sort();
     assert_eq!(told, there.iter().map(|row| row["what"].clone()).collect::<Vec<_>>());
-    let table = folder.through(&["schema", "heat.db"]).ok();
+    let table = folder.through(&["sql", "--schema", "heat.db"]).ok();
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
-    let wrong = folder.through(&["schema", "heat.db", "--of", "nonsense"]);
+    let wrong = folder.through(&["sql", "--schema=nonsense", "heat.db"]);
     assert!(
         wrong.status == 2 && wrong.err.contains("there are ") && wrong.err.contains(" call_sites,"),
         "{}",

@@ -62,7 +62,7 @@ pub fn recovered() -> Folder {
 #[test]
 fn the_view_of_where_ranks_stood_looks_like_this() {
     let folder = recovered();
-    insta::assert_snapshot!(folder.through(&["a.db", "--stood"]).ok());
+    insta::assert_snapshot!(folder.through(&["a.db", "--in-flight"]).ok());
     let whole = folder.through(&["a.db"]).ok();
     let line = |word: &str| whole.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
     assert!(whole.contains("in-flight calls"), "{whole}");
@@ -72,7 +72,7 @@ fn the_view_of_where_ranks_stood_looks_like_this() {
 #[test]
 fn records_name_the_same_places() {
     let folder = recovered();
-    let rows = folder.through(&["a.db", "--stood", "--format", "csv"]).csv();
+    let rows = folder.through(&["a.db", "--in-flight", "--format", "csv"]).csv();
     let of = |row: usize| {
         ["place", "op", "comm", "label", "ranks", "absent", "since_min_s"].map(|key| rows[row][key].as_str())
     };
@@ -82,7 +82,7 @@ fn records_name_the_same_places() {
     assert_eq!((rows[1]["since_max_s"].as_str(), rows[1]["threads"].as_str()), ("1.01e-6", "3"));
     assert_eq!(of(2), ["program", "", "", "", "2", "", "6e-7"]);
     assert_eq!(of(3), ["missing", "", "", "", "3", "", ""]);
-    for words in [&["--stood", "--format", "json"][..], &["--format", "json"]] {
+    for words in [&["--in-flight", "--format", "json"][..], &["--format", "json"]] {
         let document = folder.through(&[&["a.db"], words].concat()).json();
         assert_eq!(document["stood"].as_array().unwrap().len(), 4);
         assert_eq!(document["stood"][1]["absent"], "1-2");
@@ -93,7 +93,7 @@ fn records_name_the_same_places() {
 fn filters_leave_places() {
     let folder = recovered();
     let rows = |words: &[&str]| {
-        let rows = folder.through(&[&["a.db", "--stood", "--format", "csv"], words].concat()).csv();
+        let rows = folder.through(&[&["a.db", "--in-flight", "--format", "csv"], words].concat()).csv();
         rows.iter().map(|row| format!("{}{} {}", row["place"], row["op"], row["ranks"])).collect::<Vec<_>>()
     };
     assert_eq!(rows(&["--rank", "2-4"]), ["callMPI_Barrier 4", "program 2"]);
@@ -119,7 +119,7 @@ fn calls_within_calls_and_threads() {
         &[inside(FIRST_COMM, op::MPI_Comm_dup, 200), nested, returned, ended, caught, unknown, endless],
     );
     folder.through(&["recover", "-o", "a.db"]).ok();
-    let rows = folder.through(&["a.db", "--stood", "--format", "csv"]).csv();
+    let rows = folder.through(&["a.db", "--in-flight", "--format", "csv"]).csv();
     let places: Vec<_> =
         rows.iter().map(|row| format!("{} {} {}", row["op"], row["comm"], row["since_min_s"])).collect();
     assert_eq!(places, ["MPI_Send W0.0 8e-7", "MPI_Win_fence - 1.4e-6", "  1.198e-6", "  "]);
@@ -136,10 +136,10 @@ fn a_run_that_goes_on_is_looked_at_and_left_alone() {
     let mut after = folder.names();
     after.retain(|name| name != "commsee-running-00000000.db");
     assert_eq!(after, before);
-    let table = folder.through(&["--stood"]).ok();
+    let table = folder.through(&["--in-flight"]).ok();
     assert!(table.contains("5 ranks still ran: 0-2,4-5") && table.contains("  for"), "{table}");
     // It has stood there since long before this test: the machine's clock counts from its start.
-    let rows = folder.through(&["--stood", "--format", "csv"]).csv();
+    let rows = folder.through(&["--in-flight", "--format", "csv"]).csv();
     assert!(rows[0]["for_max_s"].parse::<f64>().unwrap() > 0.1, "{rows:?}");
 
     let dead = deadlock(DEAD);
@@ -152,7 +152,7 @@ fn a_run_that_goes_on_is_looked_at_and_left_alone() {
 fn time_in_calls_that_have_not_returned_is_mpi_time() {
     let folder = deadlock(std::process::id());
     folder.through(&["recover", "--running", "-o", "a.db"]).ok();
-    let document = folder.through(&["efficiency", "a.db", "--format", "json"]).json();
+    let document = folder.through(&["show", "--efficiency", "a.db", "--format", "json"]).json();
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     let entries = document["ledger"].as_array().unwrap();
     let of: Vec<_> = entries.iter().map(|row| (row["comm"].as_str().unwrap(), row["op"].as_str().unwrap())).collect();
@@ -163,10 +163,10 @@ fn time_in_calls_that_have_not_returned_is_mpi_time() {
     let whole = 5.0 * number(&document["run_time_s"]);
     let parts = mpi + number(&document["working_rank_s"]) + number(&document["end_skew_rank_s"]);
     assert!((parts / whole - 1.0).abs() < 1e-6, "{parts} of {whole}");
-    let table = folder.through(&["efficiency", "a.db"]).ok();
+    let table = folder.through(&["show", "--efficiency", "a.db"]).ok();
     assert!(table.contains("in calls that have not returned: through --in-flight"), "{table}");
     std::fs::copy(folder.path("a.db"), folder.path("b.db")).unwrap();
-    let document = folder.through(&["diff", "a.db", "b.db", "--format", "json"]).json();
+    let document = folder.through(&["compare", "a.db", "b.db", "--format", "json"]).json();
     let entries: Vec<_> =
         document["changes"].as_array().unwrap().iter().filter_map(|row| row["entry"].as_str()).collect();
     assert!(entries.contains(&"unexplained"), "{entries:?}");
@@ -187,20 +187,20 @@ fn ranks_of_other_hosts_are_looked_at_too() {
     assert_eq!((answer.status, answer.err.lines().count()), (0, 1), "{}", answer.err);
     assert!(answer.err.contains("this host cannot see whether it still runs"), "{}", answer.err);
     assert_eq!(folder.names(), [&["a.db".to_owned()], &before[..]].concat());
-    let table = folder.through(&["a.db", "--stood"]).ok();
+    let table = folder.through(&["a.db", "--in-flight"]).ok();
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
     insta::assert_snapshot!(table);
-    let rows = folder.through(&["a.db", "--stood", "--format", "csv"]).csv();
+    let rows = folder.through(&["a.db", "--in-flight", "--format", "csv"]).csv();
     let of = |key: &str| rows.iter().map(|row| row[key].clone()).collect::<Vec<_>>();
     assert_eq!(of("hosts"), ["node1", "gpu-node-7,node[1,3]", "node2", ""]);
     assert_eq!(of("for_max_s"), [""; 4]);
-    let document = folder.through(&["a.db", "--stood", "--format", "json"]).json();
+    let document = folder.through(&["a.db", "--in-flight", "--format", "json"]).json();
     assert!(document["stood"][0]["for_max_s"].is_null(), "{document}");
 }
 
 #[test]
 fn where_all_finished_nobody_stood() {
-    let answer = Folder::with_sample().through(&["--stood"]);
+    let answer = Folder::with_sample().through(&["--in-flight"]);
     assert_eq!((answer.status, answer.out.as_str()), (1, ""));
     assert!(answer.err.contains("all ranks finished"), "{}", answer.err);
 }

@@ -59,7 +59,7 @@ fn calls_without_a_size_show_none() {
         profile.cell("W0.0", op, bucket, 0, Did(1, 0, 0, MS));
     }
     profile.finish(|_| 100 * MS);
-    for words in [&[][..], &["-a"], &["top"]] {
+    for words in [&[][..], &["-a"], &["show", "--flat"]] {
         let table = folder.through(words).ok();
         let size = |op: &str| {
             let line = table.lines().find(|line| line.starts_with("  ") && line.contains(&format!(" {op} "))).unwrap();
@@ -70,7 +70,7 @@ fn calls_without_a_size_show_none() {
     }
     let row = &folder.through(&["--op", "Barrier", "--format", "csv"]).csv()[0];
     assert_eq!((row["bucket_lo"].as_str(), row["bucket_hi"].as_str()), ("0", "128"));
-    let sizes = folder.through(&["hist", "--format", "csv"]).csv();
+    let sizes = folder.through(&["show", "--sizes", "--format", "csv"]).csv();
     let calls: Vec<_> = sizes.iter().map(|row| (row["bucket_lo"].as_str(), row["calls"].as_str())).collect();
     assert_eq!(calls, [("0", "1"), ("1024", "1")]);
 }

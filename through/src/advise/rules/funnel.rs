@@ -53,7 +53,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 floor: Some(Level::Info),
                 cost: Cost::UpTo,
                 saving: Saving::spent(&spent),
-                command: format!("matrix --comm {}", run.name(comm)),
+                command: format!("traffic --comm {}", run.name(comm)),
                 ..Finding::new("root-funnel")
             }
             .on(comm, None)

@@ -50,7 +50,9 @@ pub fn find(run: &Run, findings: &[Finding]) -> Option<Finding> {
             "Record a timeline of a short run (COMMSEE_TRACE=1): through waits then tells who waits for whom, also in point-to-point calls.",
             filters,
         ),
-        Some(0) => ("the timeline tells of no waiting in it".to_owned(), "through trace shows the calls.", filters),
+        Some(0) => {
+            ("the timeline tells of no waiting in it".to_owned(), "through export perfetto shows the calls.", filters)
+        }
         Some(waited_ns) => (
             format!("by the timeline {} of it is waiting", units::time(waited_ns)),
             "through waits tells who waits for whom.",

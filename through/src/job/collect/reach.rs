@@ -68,7 +68,7 @@ impl Reach {
 
     /// The command with which the user collects again from here.
     pub fn command(&self, folder: &Folder) -> String {
-        let mut command = "through collect".to_owned();
+        let mut command = "through recover --all-hosts".to_owned();
         if let Some(option) = &self.option {
             command += &format!(" --rsh {}", quoted_if_need_be(Path::new(option)));
         }

@@ -286,7 +286,7 @@ fn the_heaviest_call() {
     assert_eq!((finding["op"].as_str(), finding["level"].as_str()), (Some("MPI_Waitall"), Some("info")));
     let text = finding["text"].as_str().unwrap();
     assert!(text.starts_with("It takes 84.9 % of the run time") && text.contains("COMMSEE_TRACE=1"), "{text}");
-    assert!(text.ends_with(" Call sites (COMMSEE_SITES=1, through --sites) tell which line calls it."), "{text}");
+    assert!(text.ends_with(" Call sites (COMMSEE_SITES=1, through sites) tell which line calls it."), "{text}");
     // MPI takes 20 % of the run time, and the call 5 %.
     one(heaviest(&[("MPI_Waitall", 400)], ""));
     none(heaviest(&[("MPI_Waitall", 399)], ""));
@@ -312,7 +312,7 @@ fn the_line_of_the_heaviest_call_is_named_if_it_is_known() {
         INSERT INTO call_site (site, comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, time_ns) \
         SELECT 3, comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, 4 FROM call_site;";
     let several = text(&[SITES, second].concat());
-    assert!(several.ends_with(" Its heaviest line is halo.c:63 in exchange; through --sites lists all."), "{several}");
+    assert!(several.ends_with(" Its heaviest line is halo.c:63 in exchange; through sites lists all."), "{several}");
     let nameless =
         text(&SITES.replace("VALUES (1, 0, 'exchange', '/src/halo.c', 63)", "SELECT 1, 0, 'f', 'f', 1 WHERE 0"));
     assert!(nameless.ends_with("also in point-to-point calls."), "{nameless}");

@@ -68,7 +68,7 @@ fn of_a_run_without_any_whole_shard_one_line_is_said() {
     assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
     assert!(answer.err.contains("and one more shard: left out: its header is damaged"), "{}", answer.err);
     assert_eq!(folder.names().len(), 2, "the shards are kept");
-    assert!(folder.through(&["clean"]).ok().starts_with("removed run "));
+    assert!(folder.through(&["recover", "--clean"]).ok().starts_with("removed run "));
 }
 
 #[test]

@@ -13,8 +13,8 @@ use crate::common::{Answer, Folder, once_released};
 fn live_runs_are_left_alone() {
     let folder = Folder::empty();
     write(folder.0.path(), "", 0, 1, std::process::id());
-    for command in ["recover", "clean"] {
-        let answer = folder.through(&[command, folder.0.path().to_str().unwrap()]);
+    for command in [&["recover"][..], &["recover", "--clean"]] {
+        let answer = folder.through(&[command, &[folder.0.path().to_str().unwrap()]].concat());
         assert_eq!(answer.status, 1);
         assert!(answer.err.contains("left alone, it still runs"), "{}", answer.err);
     }
@@ -48,7 +48,7 @@ fn what_else_a_dead_run_left_goes_with_its_shards() {
     let folder = Folder::empty();
     write(folder.0.path(), "", 0, 1, DEAD);
     write_debris(&folder, DEAD);
-    assert!(folder.through(&["clean"]).ok().starts_with("removed run "));
+    assert!(folder.through(&["recover", "--clean"]).ok().starts_with("removed run "));
     assert_eq!(folder.names(), kept(DEAD));
     assert!(folder.path("precious/data").exists());
 
@@ -67,39 +67,39 @@ fn what_a_run_left_that_goes_on_stays() {
     write(folder.0.path(), "", 0, 1, std::process::id());
     write_debris(&folder, std::process::id());
     let before = folder.names();
-    for command in ["recover", "clean"] {
-        let answer = folder.through(&[command, folder.0.path().to_str().unwrap()]);
+    for command in [&["recover"][..], &["recover", "--clean"]] {
+        let answer = folder.through(&[command, &[folder.0.path().to_str().unwrap()]].concat());
         assert!(answer.status == 1 && answer.err.contains("left alone, it still runs"), "{answer:?}");
         assert_eq!(folder.names(), before);
     }
     // Its shards lie where they do by default, and this beside the profile.
     let beside = folder.path("precious");
     fs::create_dir(beside.join(format!(".{}", of_run(std::process::id(), "")))).unwrap();
-    let answer = folder.through(&["clean", "--force", "precious"]);
+    let answer = folder.through(&["recover", "--clean", "--force", "precious"]);
     assert!(answer.status == 1 && answer.err.contains("left alone, its job still runs"), "{answer:?}");
     fs::remove_file(shard(&folder, std::process::id(), 0)).unwrap();
-    let answer = folder.through(&["clean", "precious"]);
+    let answer = folder.through(&["recover", "--clean", "precious"]);
     assert!(answer.err.contains("left alone, unknown whether its job has ended (--force)"), "{answer:?}");
-    folder.through(&["clean", "--force", "precious"]).ok();
+    folder.through(&["recover", "--clean", "--force", "precious"]).ok();
     assert_eq!(fs::read_dir(beside).unwrap().count(), 1);
 }
 
 /// Of a process that was killed when it had removed the shards.
 #[test]
 fn a_claim_without_shards_is_judged_by_its_holder() {
-    for command in ["clean", "recover"] {
+    for command in [&["recover", "--clean"][..], &["recover"]] {
         let folder = Folder::empty();
         let path = folder.path(&of_run(DEAD, "-0.snapshot-1.claim"));
         let claim = commsee::profile::Claim::take(&path).unwrap();
-        assert_eq!(folder.through(&[command]).status, 1);
-        assert!(path.exists(), "{command}: it is held");
+        assert_eq!(folder.through(command).status, 1);
+        assert!(path.exists(), "{command:?}: it is held");
         drop(claim);
         for end in ["-0.snapshot-1.claim", "-1.part"] {
             fs::write(folder.path(&of_run(DEAD, end)), "").unwrap();
         }
         let said = |answer: &Answer| format!("{}{}", answer.out, answer.err);
         let is_removed = |answer: &Answer| said(answer).contains("removed files");
-        let said = said(&once_released(|| folder.through(&[command]), is_removed));
+        let said = said(&once_released(|| folder.through(command), is_removed));
         assert!(said.contains("removed files of run 00000000: ") && said.contains(" and 1 more"), "{said}");
         assert_eq!(folder.names(), Vec::<String>::new());
     }
@@ -119,13 +119,13 @@ fn runs_of_which_nobody_knows_are_left_alone() {
     let elsewhere = "it ran on far\\u{1b}away and may still run there (--force)";
     for (say, why) in [(in_container, unknown), (on_namesake, unknown), (away, elsewhere)] {
         for pid in [DEAD, std::process::id()] {
-            for command in ["recover", "clean"] {
+            for command in [&["recover"][..], &["recover", "--clean"]] {
                 let folder = Folder::empty();
                 write_as(folder.0.path(), "", 0, 1, pid, Vec::new(), say);
-                let answer = folder.through(&[command]);
+                let answer = folder.through(command);
                 assert!(answer.status == 1 && answer.err.contains(&format!("left alone, {why}")), "{}", answer.err);
                 assert_eq!(folder.names().len(), 1);
-                folder.through(&[command, "--force"]).ok();
+                folder.through(&[command, &["--force"]].concat()).ok();
             }
         }
     }
@@ -145,8 +145,8 @@ fn the_lock_decides_before_the_number() {
     let path = shard(&folder, pid, 0);
     let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
     assert!(locks::take(file.as_raw_fd()).unwrap());
-    for words in [["recover", "--force"], ["clean", "--force"]] {
-        let answer = folder.through(&words);
+    for words in [&["recover", "--force"][..], &["recover", "--clean", "--force"]] {
+        let answer = folder.through(words);
         assert!(answer.err.contains("left alone, it still runs (on far.away)"), "{}", answer.err);
         assert_eq!(folder.names().len(), 1);
     }
@@ -158,10 +158,10 @@ fn the_lock_decides_before_the_number() {
 #[test]
 fn what_is_not_there_is_no_place_without_shards() {
     let folder = Folder::empty();
-    for command in ["recover", "collect", "clean"] {
-        let answer = folder.through(&[command, ".", "nowhere"]);
-        assert_eq!(answer.status, 2, "{command}");
-        assert_eq!(answer.err, "through: nowhere: there is no such file or directory\n", "{command}");
+    for command in [&["recover"][..], &["recover", "--all-hosts"], &["recover", "--clean"]] {
+        let answer = folder.through(&[command, &[".", "nowhere"]].concat());
+        assert_eq!(answer.status, 2, "{command:?}");
+        assert_eq!(answer.err, "through: nowhere: there is no such file or directory\n", "{command:?}");
     }
     // It may be a job, too.
     let answer = folder.through(&["watch", "--once", "nowhere"]);
@@ -177,7 +177,7 @@ fn what_is_not_there_is_no_place_without_shards() {
 fn what_cannot_be_said_of_dead_runs_is_an_error() {
     let folder = Folder::empty();
     write(folder.0.path(), "", 0, 1, DEAD);
-    for words in [&["clean", "-n"][..], &["recover", "--keep"], &["clean"]] {
+    for words in [&["recover", "--clean", "-n"][..], &["recover", "--keep"], &["recover", "--clean"]] {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let answer = Answer::of(folder.command(words).stdout(full).output().unwrap());
         assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{words:?}: {}", answer.err);

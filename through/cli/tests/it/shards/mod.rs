@@ -1,4 +1,4 @@
-//! `through recover` and `through clean`.
+//! `through recover` and `through recover --clean`.
 
 mod damaged;
 mod left;
@@ -233,11 +233,11 @@ fn many_who_recover_at_once_make_one_profile() {
 fn cleaning_removes_shards_only() {
     let folder = Folder::with_sample();
     write(folder.0.path(), "", 0, 1, DEAD);
-    assert!(folder.through(&["clean", "--dry-run"]).ok().starts_with("would remove run "));
+    assert!(folder.through(&["recover", "--clean", "--dry-run"]).ok().starts_with("would remove run "));
     assert_eq!(folder.names().len(), 2);
-    assert!(folder.through(&["clean"]).ok().starts_with("removed run "));
+    assert!(folder.through(&["recover", "--clean"]).ok().starts_with("removed run "));
     assert_eq!(folder.names(), ["sample.db"]);
-    assert_eq!(folder.through(&["clean"]).status, 1);
+    assert_eq!(folder.through(&["recover", "--clean"]).status, 1);
 }
 
 /// What was looked up of binaries stays, unless that is asked for.
@@ -248,7 +248,7 @@ fn cleaning_removes_the_cache_when_asked() {
     fs::create_dir_all(&cache).unwrap();
     ["00.json", "01.json", ".1.new"].iter().for_each(|name| fs::write(cache.join(name), [b' '; 512]).unwrap());
     let clean = |words: &[&str]| {
-        let mut command = folder.command(&[&["clean"], words].concat());
+        let mut command = folder.command(&[&["recover", "--clean"], words].concat());
         Answer::of(command.env("XDG_CACHE_HOME", folder.path("cache")).output().unwrap())
     };
     let all =

@@ -175,7 +175,7 @@ fn a_family_is_selected_by_its_birthplace() {
 #[test]
 fn birthplaces_add_up_their_communicators() {
     let folder = folder(0);
-    let families = rows(&folder, &["--by", "birthplace"], "birthplaces");
+    let families = rows(&folder, &["comms", "--by", "line"], "birthplaces");
     assert_eq!(strings(&families, "made_at"), ["grid.c:71", "grid.c:88", "output.c:12", "null"]);
     let rows_of = &families[1];
     assert_eq!((&rows_of["communicators"], &rows_of["comms"]), (&json!(2), &json!("b0.2,b4.2")));
@@ -184,14 +184,14 @@ fn birthplaces_add_up_their_communicators() {
     for key in ["calls", "bytes_sent", "bytes_recv", "time_s", "mpi_s"] {
         assert!((sum(&families, key) - sum(&single, key)).abs() < 1e-6 * sum(&single, key).max(1.0), "{key}");
     }
-    let some = rows(&folder, &["--by", "birthplace", "--op", "gather"], "birthplaces");
+    let some = rows(&folder, &["comms", "--by", "line", "--op", "gather"], "birthplaces");
     assert_eq!(strings(&some, "made_at"), ["output.c:12"]);
 }
 
 #[test]
 fn call_sites_are_told_by_line_heaviest_first() {
     let folder = folder(1);
-    let sites = rows(&folder, &["--sites"], "sites");
+    let sites = rows(&folder, &["sites"], "sites");
     assert_eq!(sites.len(), CALLS.len());
     for row in &sites {
         let (_, _, stack) = CALLS.iter().find(|(comm, op, _)| row["comm"] == *comm && row["op"] == *op).unwrap();
@@ -217,29 +217,29 @@ fn call_sites_are_told_by_line_heaviest_first() {
     assert!(times.is_sorted_by(|a, b| a >= b), "{times:?}");
     assert_eq!(strings(&sites, "ranks")[0], "0-7");
 
-    let by_rank = rows(&folder, &["--sites", "-a", "--site", "solver.c:231"], "sites");
+    let by_rank = rows(&folder, &["sites", "-a", "--site", "solver.c:231"], "sites");
     assert_eq!(by_rank.iter().map(|row| row["rank"].as_i64().unwrap()).collect::<BTreeSet<_>>(), (0..8).collect());
     assert_eq!(by_rank.len(), 8);
     assert!(by_rank.iter().all(|row| row["calls"] == 400 && row["site"] == "solver.c:231"));
-    let csv = folder.through(&["--sites", "-a", "--rank", "3", "--sort", "calls", "--format", "csv"]).csv();
+    let csv = folder.through(&["sites", "-a", "--rank", "3", "--sort", "calls", "--format", "csv"]).csv();
     assert!(csv.iter().all(|row| row["rank"] == "3") && csv[0]["calls"] == "8000");
 }
 
 #[test]
 fn stacks_are_told_with_their_callers() {
     let folder = folder(8);
-    let sites = rows(&folder, &["--sites", "--op", "waitall"], "sites");
+    let sites = rows(&folder, &["sites", "--op", "waitall"], "sites");
     let frames = json!([
         { "site": "halo.c:63", "function": "exchange" },
         { "site": "solver.c:88", "function": "step" },
         { "site": "main.c:41", "function": "main" },
     ]);
     assert_eq!(sites[0]["frames"], frames);
-    let csv = folder.through(&["--sites", "--op", "waitall", "--format", "csv"]).csv();
+    let csv = folder.through(&["sites", "--op", "waitall", "--format", "csv"]).csv();
     assert_eq!(csv[0]["frames"], "halo.c:63 < solver.c:88 < main.c:41");
     // A filter takes callers as well.
     let ops = |site: &str| {
-        strings(&rows(&folder, &["--sites", "--site", site], "sites"), "op").into_iter().collect::<BTreeSet<_>>()
+        strings(&rows(&folder, &["sites", "--site", site], "sites"), "op").into_iter().collect::<BTreeSet<_>>()
     };
     assert_eq!(ops("report"), BTreeSet::from(["MPI_Gather".to_owned()]));
     assert_eq!(ops("solver.c:88").len(), 4);
@@ -270,7 +270,7 @@ fn a_site_is_a_filter_in_every_view() {
     assert!(ranks.len() == 8 && ranks.iter().all(|row| row["selected_s"] == 0.121));
     assert_eq!(only(&["--phases"], "phases")[0]["calls"], 64_000);
     assert_eq!(only(&["--hosts"], "hosts")[0]["mpi_s"], 0.242);
-    assert_eq!(only(&["--by", "birthplace"], "birthplaces")[0]["made_at"], "grid.c:71");
+    assert_eq!(only(&["comms", "--by", "line"], "birthplaces")[0]["made_at"], "grid.c:71");
     assert_eq!(only(&["--rank", "0-1", "--time", "0.1:0.2"], "operations")[0]["calls"], 16_000);
     assert_eq!(folder.through(&["--site", "halo.c:57", "--time", "1:"]).status, 1);
 
@@ -286,10 +286,10 @@ fn a_site_is_a_filter_in_every_view() {
 #[test]
 fn trees_add_up_in_both_directions() {
     let folder = folder(8);
-    let all = rows(&folder, &["--sites", "--top", "0"], "sites");
+    let all = rows(&folder, &["sites", "--top", "0"], "sites");
     let total: f64 = all.iter().map(|row| row["time_s"].as_f64().unwrap()).sum();
-    for direction in ["down", "up"] {
-        let tree = rows(&folder, &["--tree", direction], "tree");
+    for direction in ["--callees", "--callers"] {
+        let tree = rows(&folder, &["sites", direction], "tree");
         let time = |row: &Value| row["time_s"].as_f64().unwrap();
         for row in &tree {
             let below: Vec<&Value> = tree.iter().filter(|child| child["parent"] == row["id"]).collect();
@@ -300,11 +300,11 @@ fn trees_add_up_in_both_directions() {
         }
         let roots: f64 = tree.iter().filter(|row| row["parent"].is_null()).map(time).sum();
         assert!((roots - total).abs() < 1e-9);
-        let is_down = direction == "down";
+        let is_down = direction == "--callees";
         assert_eq!(tree[0]["function"].is_string(), is_down);
         assert_eq!(tree[0]["op"].is_string(), !is_down);
     }
-    let short = folder.through(&["--tree", "down", "--top", "3"]).ok();
+    let short = folder.through(&["sites", "--callees", "--top", "3"]).ok();
     assert!(
         short.contains("  main") && short.contains("    step") && short.contains("more lines are not shown"),
         "{short}"
@@ -314,11 +314,11 @@ fn trees_add_up_in_both_directions() {
 #[test]
 fn flame_graphs_have_whole_stacks_in_nanoseconds() {
     let folder = folder(8);
-    let folded = folder.through(&["--tree", "down", "--format", "folded"]).ok();
+    let folded = folder.through(&["sites", "--callees", "--format", "folded"]).ok();
     assert!(folded.contains("main;step;residual;MPI_Allreduce 248000000\n"), "{folded}");
-    let up = folder.through(&["--tree", "up", "--format", "folded", "--op", "gather"]).ok();
+    let up = folder.through(&["sites", "--callers", "--format", "folded", "--op", "gather"]).ok();
     assert_eq!(up, "MPI_Gather;report;main 720000000\n");
-    let scope = folder.through(&["--tree", "down", "--format", "speedscope"]).json();
+    let scope = folder.through(&["sites", "--callees", "--format", "speedscope"]).json();
     let (profile, frames) = (&scope["profiles"][0], scope["shared"]["frames"].as_array().unwrap());
     assert_eq!(scope["$schema"], "https://www.speedscope.app/file-format-schema.json");
     assert_eq!(profile["samples"].as_array().unwrap().len(), profile["weights"].as_array().unwrap().len());
@@ -334,7 +334,7 @@ fn flame_graphs_have_whole_stacks_in_nanoseconds() {
 #[test]
 fn without_sites_it_is_said_how_to_record_them() {
     for folder in [Folder::with_sample(), folder(0)] {
-        for words in [&["--sites"][..], &["--sites", "-a"], &["--tree", "up"]] {
+        for words in [&["sites"][..], &["sites", "-a"], &["sites", "--callers"]] {
             let answer = folder.through(words);
             assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{words:?}");
             assert!(answer.err.contains("COMMSEE_SITES=1"), "{}", answer.err);
@@ -346,13 +346,13 @@ fn without_sites_it_is_said_how_to_record_them() {
 fn without_debug_data_it_is_said_how_to_have_lines() {
     let folder = folder(8);
     let told = |words: &[&str]| folder.through(words).ok().split_whitespace().collect::<Vec<_>>().join(" ");
-    let (down, sites) = (["--tree", "down"], ["--sites"]);
+    let (down, sites) = (["sites", "--callees"], ["sites"]);
     assert!(!told(&down).contains("debug data") && !told(&sites).contains("debug data"));
     let db = Connection::open(folder.path("heat.db")).unwrap();
     let without_line = "UPDATE frame_name SET file = NULL, line = NULL, function = function || '+0x1f'";
     db.execute(&format!("{without_line} WHERE function = 'exchange'"), []).unwrap();
     drop(db);
-    for words in [&down[..], &["--tree", "up"], &sites] {
+    for words in [&down[..], &["sites", "--callers"], &sites] {
         let text = told(words);
         let why = "exchange+0x1f has no line, since its binary has no debug data: build it with -g";
         assert!(text.contains(why), "{text}");
@@ -381,7 +381,7 @@ fn ranks_that_hang_are_told_by_line() {
         coder.db.execute("UPDATE process SET state = 'ended before MPI_Finalize' WHERE rank = ?", [rank]).unwrap();
     }
     drop(coder);
-    let stood = rows(&folder, &["--stood"], "stood");
+    let stood = rows(&folder, &["--in-flight"], "stood");
     let told: BTreeSet<(String, String, String, String)> = stood
         .iter()
         .filter(|row| row["place"] == "call")
@@ -397,12 +397,12 @@ fn ranks_that_hang_are_told_by_line() {
     ];
     assert_eq!(told, wanted.map(|(a, b, c, d)| (a.into(), b.into(), c.into(), d.into())).into());
     assert!(stood.iter().all(|row| row["place"] == "call" || row["site"].is_null()));
-    for words in [&["--stood"][..], &[]] {
+    for words in [&["--in-flight"][..], &[]] {
         let text = folder.through(words).ok();
         assert!(text.contains("ranks 0-1 in MPI_Barrier at solver.f90:212 in solve"), "{text}");
         assert!(text.contains("rank 3 in MPI_Recv at halo.f90:57 in halo::receive"), "{text}");
     }
-    let one = rows(&folder, &["--stood", "--site", "halo.f90"], "stood");
+    let one = rows(&folder, &["--in-flight", "--site", "halo.f90"], "stood");
     assert_eq!(strings(&one, "ranks"), ["3"]);
 }
 
@@ -418,9 +418,9 @@ fn times_select_the_same_calls_as_in_other_views() {
     Connection::open(folder.path("heat.db")).unwrap().execute_batch(halved).unwrap();
     for range in ["0.03:0.035", "0.1:0.2", ":0.3"] {
         let calls = |words: &[&str]| -> i64 {
-            let words = [&["heat.db", "--time", range, "--op", "Allreduce,Isend", "--format", "csv"], words].concat();
+            let words = [words, &["heat.db", "--time", range, "--op", "Allreduce,Isend", "--format", "csv"]].concat();
             folder.through(&words).csv().iter().map(|row| row["calls"].parse::<i64>().unwrap()).sum()
         };
-        assert_eq!(calls(&["--sites"]), calls(&["-a"]), "{range}");
+        assert_eq!(calls(&["sites"]), calls(&["-a"]), "{range}");
     }
 }

@@ -32,13 +32,13 @@ fn unnamed(shop: &Workshop, flags: &str) -> (Folder, Vec<(u64, u32, String)>) {
 }
 
 fn lines(folder: &Folder, profile: &str, shop: &Workshop) -> BTreeSet<(String, String)> {
-    let mut command = folder.command(&[profile, "--sites", "--format", "csv"]);
+    let mut command = folder.command(&["sites", profile, "--format", "csv"]);
     let answer = Answer::of(command.env("XDG_CACHE_HOME", shop.path("cache")).output().unwrap());
     answer.csv().iter().map(|row| (row["site"].clone(), row["function"].clone())).collect()
 }
 
 fn resolve(folder: &Folder, shop: &Workshop, words: &[&str]) -> Answer {
-    let mut command = folder.command(&[&["resolve"], words].concat());
+    let mut command = folder.command(&[&["export", "db"], words].concat());
     Answer::of(command.env("XDG_CACHE_HOME", shop.path("cache")).output().unwrap())
 }
 
@@ -97,14 +97,14 @@ fn without_the_binary_modules_and_offsets_are_told() {
     assert_eq!(lines(&folder, "heat.db", &shop), offsets);
     let answer = resolve(&folder, &shop, &["heat.db"]).ok();
     assert!(answer.contains("another build"), "{answer}");
-    let answer = Folder::with_sample().through(&["resolve", "sample.db"]);
+    let answer = Folder::with_sample().through(&["export", "db", "sample.db"]);
     assert_eq!(answer.status, 1);
     assert!(answer.err.contains("no call sites"), "{}", answer.err);
 }
 
 /// What is said below the sites, in one line.
 fn legend(folder: &Folder, shop: &Workshop) -> String {
-    let mut command = folder.command(&["--sites"]);
+    let mut command = folder.command(&["sites"]);
     let answer = Answer::of(command.env("XDG_CACHE_HOME", shop.path("cache")).output().unwrap());
     answer.ok().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -119,11 +119,11 @@ fn why_an_address_has_no_name_is_told() {
     assert!(told.contains(why) && !told.contains("another build"), "{told}");
     shop.does("rm -r app cache");
     let told = legend(&folder, &shop);
-    let why = "has no name, since its binary is not here, or is another build: run through resolve where it is.";
+    let why = "has no name, since its binary is not here, or is another build: run through export db where it is.";
     assert!(told.contains(why) && !told.contains("strip"), "{told}");
     let (folder, _) = unnamed(&shop, "-g -O1 -Wl,--build-id=none");
     let told = legend(&folder, &shop);
-    assert!(told.contains("has no build id") && told.contains("through resolve --by-path"), "{told}");
+    assert!(told.contains("has no build id") && told.contains("through export db --by-path"), "{told}");
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_job_has_its_code_named_when_it_has_ended() {
 fn what_cannot_be_said_of_names_is_an_error() {
     let folder = folder(0);
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let answer = Answer::of(folder.command(&["resolve", "heat.db"]).stdout(full).output().unwrap());
+    let answer = Answer::of(folder.command(&["export", "db", "heat.db"]).stdout(full).output().unwrap());
     assert_eq!(answer.status, 2, "{}", answer.err);
     assert!(answer.err.contains("standard output: "), "{}", answer.err);
 }
