@@ -9,15 +9,13 @@ use crate::compare::{Change, study};
 use crate::files::ocean;
 use crate::measured::{machine, updated};
 use crate::mpisee::profile as fft;
-use crate::sites::heat_with_code;
+use crate::sites::{shipped, shipped_with_code};
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 6] = [
     "../../docs/howto/slice.md",
     "../../docs/reference/through.md",
     REASON_PAGE,
-    "../../docs/howto/overview.md",
     "../../docs/howto/report.md",
-    "../../docs/howto/patterns.md",
     "../../docs/howto/rank-order.md",
     "../../docs/howto/analyse-elsewhere.md",
 ];
@@ -72,11 +70,12 @@ fn the_pages_show_what_happens() {
     for page in PAGES.into_iter().chain([CODE_PAGE, COMPARED, FILES_PAGE, FOREIGN_PAGE, MEASURED_PAGE]) {
         let folder = Folder::empty();
         match page {
-            CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
+            CODE_PAGE => shipped_with_code(&folder.path("heat.db")),
             FOREIGN_PAGE => fft(&folder.path("fft.db")),
             FILES_PAGE => ocean(&folder.path("ocean.db")),
             COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
-            _ => heat(&folder.path("heat.db")),
+            REASON_PAGE => heat(&folder.path("heat.db")),
+            _ => shipped(&folder.path("heat.db")),
         }
         if page == MEASURED_PAGE {
             machine(&folder.path("machine.db"));
