@@ -50,37 +50,37 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what to look at and what to try, with evidence
+    /// Suggest what to change, ranked by level and cost, with evidence
     Advise(Box<Advise>),
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline
     Waits(Box<Look>),
-    /// Write what compares algorithms of a collective: rules and a script
+    /// Generate a script that benchmarks other algorithms of a collective
     Tune(insight::cli::Tune),
     /// Show what changed between two programs: A.db... -- B.db...
     Diff(Box<insight::cli::Diff>),
-    /// Show what goes together with the run time, over many runs
+    /// Show which communication goes together with the run time, over many runs
     Correlate(Box<insight::cli::Correlate>),
-    /// Show how unevenly ranks spend time on each communicator
+    /// Show how uneven ranks are on each communicator
     Imbalance(Box<Look>),
-    /// Show what contributes most: communicator, operation and message size
+    /// Show the heaviest communicators, operations and message sizes
     Top(Box<Look>),
-    /// Show how large messages are: calls, bytes and time by message size
+    /// Show calls, bytes and time by message size
     Hist(Box<Look>),
-    /// Show which communicators were made from which, with families as one line
+    /// Show which communicators were made from which, similar ones as one line
     Tree(Box<Look>),
     /// Show ranks, MPI time and bytes inside and between hosts
     Hosts(Box<Look>),
-    /// Show who sends to whom on each communicator: rings, halos, stars, trees, and what does not fit
+    /// Show communication patterns on each communicator: rings, halos, stars, trees, and pairs that do not fit
     Patterns(Box<Look>),
     /// Find an order of ranks with few bytes between nodes, and write it for launchers
     Reorder(Box<insight::cli::Reorder>),
     /// Show measurements of the machine that groupbench made
     Bench(Box<insight::cli::Bench>),
-    /// Show what calls took, against what the machine can do: PROFILE BENCH.db
+    /// Compare calls with measurements of the machine: PROFILE BENCH.db
     Roofline(Box<insight::cli::Roofline>),
-    /// Show what layers below MPI did (needs `run --hooks`)
+    /// Show transfers of layers below MPI (needs `run --hooks`)
     #[command(visible_alias = "ucx")]
     Layers(Box<Layers>),
     /// Show messages and bytes between ranks
@@ -91,13 +91,13 @@ pub enum Command {
     Trace(Box<Trace>),
     /// Write a page for the browser that shows a run, with filters and pictures, in one file
     Report(report::cli::Arguments),
-    /// Ask the profile by SQL, read only
+    /// Query the profile with SQL, read only
     Sql(Sql),
-    /// Show the views and tables that SQL can ask, with what their columns mean
+    /// Show the views and tables for SQL, with the meaning of their columns
     Schema(Schema),
     /// Run a job with the profiler and print a summary
     Run(Run),
-    /// Show a job while it runs: its communicators, and where its ranks stand
+    /// Show a job while it runs: its communicators, and the call of each rank
     Watch(Watch),
     /// Run a program with the profiler, for srun and other launchers
     Exec(Exec),
