@@ -50,7 +50,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Suggest what to change, ranked by level and cost, with evidence
+    /// Suggest what to change, with evidence
     Advise(Box<Advise>),
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
