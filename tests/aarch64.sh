@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs tests whose programs, MPI libraries and profiler are those of AArch64, under QEMU's emulation of user programs: the tests themselves, the launchers and `through` are this
 # machine's. Needs an x86-64 machine with Debian's packages, and rustup. Any test of this folder or of profiled/ that preloads libcommsee.so into programs of its own may be named:
-# docs/explanation/tested.md tells which pass.   usage: tests/aarch64.sh [TEST …]   (default: p2p)
+# docs/contributing/tests.md lists those that pass.   usage: tests/aarch64.sh [TEST …]   (default: p2p)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/packages.sh

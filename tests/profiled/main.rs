@@ -34,6 +34,7 @@ mod nccl;
 mod nccl_plugin;
 mod nccl_recorded;
 mod p2p;
+mod pages;
 mod partitioned;
 mod parts;
 mod patterns;

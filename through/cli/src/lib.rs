@@ -67,13 +67,13 @@ pub enum Command {
     Traffic(Box<insight::cli::Traffic>),
     /// Show the lines that call MPI, and their callers (needs run --sites)
     Sites(Box<Sites>),
-    /// Show what UCX, NCCL and GPU copies did (needs run --hooks)
+    /// Show transfers of UCX, NCCL and GPUs (needs run --hooks)
     Layers(Box<Layers>),
     /// Show what changed between two programs, or what varies over many runs
     Compare(Box<insight::cli::Compare>),
     /// Show measurements of the machine, and a profile against them
     Bench(Box<insight::cli::Bench>),
-    /// Generate a script that measures other algorithms of a collective
+    /// Generate a script that benchmarks other algorithms of a collective
     Tune(insight::cli::Tune),
     /// Show a job while it runs
     Watch(Watch),

@@ -12,10 +12,10 @@ use super::{Entries, Input, Output};
 pub struct Advise {
     #[command(flatten)]
     pub input: Input,
-    /// Tell only what was not found in this profile
+    /// Leave out findings that this profile also has
     #[arg(long, value_name = "PROFILE")]
     pub since: Option<PathBuf>,
-    /// Measurements of the machine, made by groupbench: also tell what stays below them
+    /// Measurements of the machine, made by groupbench: also find calls below them
     #[arg(long, value_name = "BENCH.db", num_args = 1..)]
     pub bench: Vec<PathBuf>,
     #[command(flatten)]

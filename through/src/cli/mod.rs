@@ -56,7 +56,7 @@ pub type Sites = Look<{ views::SITES }>;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Families {
-    /// Show communicators that were made alike one by one, also if there are many
+    /// List similar communicators one by one
     #[arg(long, hide_short_help = true)]
     pub no_families: bool,
 }
@@ -88,7 +88,7 @@ pub struct Entries {
     /// Show only the first N entries; 0 shows all
     #[arg(long, value_name = "N")]
     top: Option<usize>,
-    /// Show all entries, also those that hardly matter
+    /// Show all entries
     #[arg(long, conflicts_with = "top")]
     all: bool,
 }
@@ -125,7 +125,7 @@ impl Output {
 pub struct Run {
     #[command(flatten)]
     pub profiling: Profiling,
-    /// Write a page for the browser beside the profile: see `through report`
+    /// Write a page for the browser next to the profile: see `through report`
     #[arg(long)]
     pub report: bool,
     /// Show the job while it runs, on standard error: see `through watch`

@@ -46,7 +46,7 @@ pub struct SelectCalls {
     /// Communicators, by name, label or birthplace: s0.1,rows,made@grid.c:88
     #[arg(long, value_name = "LIST")]
     pub comm: Vec<String>,
-    /// Communicators that were made like these: with the same parent, creator, size and birthplace
+    /// Communicators similar to these: the same parent, creator, size and birthplace
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub family: Vec<String>,
     /// Operations, with or without MPI_: Allreduce,isend

@@ -11,7 +11,7 @@ pub struct Watch {
     /// The run, by the first digits of its id or by its batch job, or a directory of shards [default: the run that was started last]
     #[arg(value_name = "RUN|DIR")]
     pub what: Option<PathBuf>,
-    /// Print one look and end
+    /// Print once and exit
     #[arg(long)]
     pub once: bool,
     /// Seconds between two looks

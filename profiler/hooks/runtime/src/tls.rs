@@ -1,5 +1,5 @@
 //! One pointer per thread, reached without a call. Rust's own `thread_local!` goes through `__tls_get_addr` in a shared object, which is a
-//! function call; the initial-exec model needs two loads (docs/explanation/cost.md). The libraries that use it are loaded with the program.
+//! function call; the initial-exec model needs two loads (docs/contributing/measurements.md). The libraries that use it are loaded with the program.
 
 /// Makes `get` and `set` of one pointer to `$type` per thread, null at first. `$symbol`: a name that no other object has. With `at first
 /// $place - $bytes` it points so many bytes before the static of that name instead.

@@ -9,15 +9,13 @@ use crate::compare::{Change, study};
 use crate::files::ocean;
 use crate::measured::{machine, updated};
 use crate::mpisee::profile as fft;
-use crate::sites::heat_with_code;
+use crate::sites::{shipped, shipped_with_code};
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 6] = [
     "../../docs/howto/slice.md",
     "../../docs/reference/through.md",
     REASON_PAGE,
-    "../../docs/howto/overview.md",
     "../../docs/howto/report.md",
-    "../../docs/howto/patterns.md",
     "../../docs/howto/rank-order.md",
     "../../docs/howto/analyse-elsewhere.md",
 ];
@@ -38,7 +36,8 @@ const MEASURED_PAGE: &str = "../../docs/howto/measure-the-machine.md";
 /// Of several runs.
 const COMPARED: &str = "../../docs/howto/compare-runs.md";
 
-/// Runs every `$ through …` of a page's console blocks, and writes the page anew with what came out.
+/// Runs every `$ through …` of a page's console blocks, and writes the page anew with what came out. Where the page has `…` first, the head
+/// that all views have is left out.
 fn played(page: &str, folder: &Folder) -> String {
     let mut played = String::new();
     let mut lines = page.lines().peekable();
@@ -50,12 +49,21 @@ fn played(page: &str, folder: &Folder) -> String {
             is_console = line == "```console";
         }
         let Some(command) = line.strip_prefix("$ ").filter(|_| is_console) else { continue };
+        let has_no_head = lines.peek() == Some(&"…");
         while lines.next_if(|line| !line.starts_with("$ ") && !line.starts_with("```")).is_some() {}
         let answer = shell(command, folder);
-        played += &answer.out;
+        if has_no_head {
+            played += "…\n";
+        }
+        played += if has_no_head { below_the_head(&answer.out) } else { &answer.out };
         played += &answer.err;
     }
     played
+}
+
+fn below_the_head(out: &str) -> &str {
+    let head = out.find("\naverage ").expect("a head");
+    out[head..].split_once("\n\n").expect("a view").1
 }
 
 fn shell(command: &str, folder: &Folder) -> Answer {
@@ -72,11 +80,12 @@ fn the_pages_show_what_happens() {
     for page in PAGES.into_iter().chain([CODE_PAGE, COMPARED, FILES_PAGE, FOREIGN_PAGE, MEASURED_PAGE]) {
         let folder = Folder::empty();
         match page {
-            CODE_PAGE => heat_with_code(&folder.path("heat.db"), 8),
+            CODE_PAGE => ["heat.db", "lines.db"].into_iter().for_each(|name| shipped_with_code(&folder.path(name))),
             FOREIGN_PAGE => fft(&folder.path("fft.db")),
             FILES_PAGE => ocean(&folder.path("ocean.db")),
             COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
-            _ => heat(&folder.path("heat.db")),
+            REASON_PAGE => heat(&folder.path("heat.db")),
+            _ => shipped(&folder.path("heat.db")),
         }
         if page == MEASURED_PAGE {
             machine(&folder.path("machine.db"));

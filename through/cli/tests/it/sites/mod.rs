@@ -1,6 +1,9 @@
 //! Where in the code: birthplaces, call sites, and the line where a rank hangs.
 
 mod named;
+mod shipped;
+
+pub use shipped::{shipped, shipped_with_code};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
