@@ -17,7 +17,9 @@ pub struct Told {
     pub level: &'static str,
     pub title: String,
     pub text: String,
-    pub cost: String,
+    pub gain: String,
+    pub more: String,
+    pub victims: Vec<String>,
     pub command: String,
     /// The view that shows it, and the filters for it: `comm=s0.1&op=MPI_Allreduce`.
     pub view: &'static str,
@@ -76,7 +78,9 @@ fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
         level: item.level,
         title: cut(&text(&item.title), TITLE_COLUMNS).into_owned(),
         text: paragraph(&item.text),
-        cost: item.cost,
+        gain: item.gain,
+        more: item.more,
+        victims: item.victims.iter().map(|victim| cut(&text(victim), TITLE_COLUMNS).into_owned()).collect(),
         command: item.command,
         view,
         filters: filters.join("&"),
@@ -116,7 +120,7 @@ pub fn json(told: &[Told]) -> Value {
     told.iter()
         .map(|one| {
             json!({
-                "topic": one.topic, "level": one.level, "title": one.title, "text": one.text, "cost": one.cost,
+                "topic": one.topic, "level": one.level, "title": one.title, "text": one.text, "gain": one.gain,
                 "command": one.command, "view": one.view, "filters": one.filters,
             })
         })

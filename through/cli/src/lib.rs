@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use through_core::advise::TOPICS;
 use through_core::cli::*;
 use through_core::commands::look::{look, look_at_ranks};
 use through_core::text::message;
@@ -52,6 +53,8 @@ pub struct Cli {
 pub enum Command {
     /// Say what to look at and what to try, with evidence
     Advise(Box<Advise>),
+    /// Explain a topic of advice, and when it is reported
+    Explain(Explain),
     /// Show where the run time went: efficiencies, and a ledger by communicator
     Efficiency(Box<LookAtRanks>),
     /// Show who waited for whom: bounds from counters, exact times from a timeline
@@ -137,7 +140,11 @@ fn done(cli: &Cli) -> ExitCode {
     let look = |command, arguments| look(usual(command), arguments).map(found);
     let status = match &cli.command {
         None => commands::show::show(&cli.show, &Cli::command()).map(found),
-        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find).map(u8::from),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find),
+        Some(Command::Explain(arguments)) => {
+            let topics: Vec<_> = TOPICS.iter().chain(insight::machine::TOPICS).collect();
+            commands::explain::explain(arguments, &topics).map(|()| 0)
+        }
         Some(Command::Efficiency(arguments)) => look_at_ranks(usual("efficiency"), arguments).map(found),
         Some(Command::Tune(arguments)) => insight::commands::tune::tune(arguments),
         Some(Command::Waits(arguments)) => look("waits", arguments),

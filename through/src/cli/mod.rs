@@ -19,7 +19,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 pub use answer::{answer, no_such_command};
 pub use generate::{Generate, documented};
-pub use insight::{Advise, Look, LookAtRanks};
+pub use insight::{Advise, Explain, Look, LookAtRanks};
 pub use layers::{Graph, Layers, Matrix};
 pub use select::{Input, Select, SelectCalls, SelectRoutes};
 pub use sql::{Schema, Sql};

@@ -4,6 +4,7 @@ pub mod advise;
 pub mod clean;
 pub mod collect;
 pub mod exec;
+pub mod explain;
 pub mod generate;
 pub mod graph;
 pub mod layers;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::common::{Builder, Did, Folder, MS};
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "topic",
     "title",
     "text",
@@ -22,8 +22,9 @@ const KEYS: [&str; 13] = [
     "label",
     "op",
     "ranks",
-    "severity_rank_s",
-    "gain_bound_s",
+    "gain_s",
+    "gain_share",
+    "cause",
     "evidence",
     "command",
 ];
@@ -33,8 +34,10 @@ fn checked(folder: &Folder, path: &Path) -> Vec<Value> {
     let answer = folder.through(&["advise", path.to_str().unwrap(), "--format", "json"]);
     let document: Value = serde_json::from_str(&answer.out).unwrap_or_else(|_| panic!("{answer:?}"));
     let findings = document["findings"].as_array().unwrap().clone();
-    let is_loud = findings.iter().any(|finding| finding["level"] != "info");
-    assert_eq!(answer.status, i32::from(is_loud), "{document}");
+    assert_eq!(answer.status, 0, "{document}");
+    let gains: Vec<f64> = findings.iter().filter_map(|finding| finding["gain_s"].as_f64()).collect();
+    assert!(gains.is_sorted_by(|a, b| a >= b), "{document}");
+    assert!(findings.iter().filter_map(|finding| finding["gain_share"].as_f64()).sum::<f64>() <= 1.0, "{document}");
     let db = Connection::open(path).unwrap();
     for finding in &findings {
         for key in KEYS {
