@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     MPI_Win window;
     MPI_Win_allocate(100 * sizeof *in, sizeof *in, MPI_INFO_NULL, MPI_COMM_WORLD, &in, &window);
     MPI_Win_lock_all(0, window);
-    for (int step = 0; step < 20; step++) {
+    for (int step = 0; step < 3; step++) {
         if (is_planted)
             for (int i = 0; i < 100; i++) {
                 MPI_Put(&out, 1, MPI_DOUBLE, (rank + 1) % size, i, 1, MPI_DOUBLE, window);

@@ -13,15 +13,14 @@ int main(int argc, char **argv)
             MPI_Send(data, VALUES, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
             if (!is_planted)
                 work_ms(60);
-        } else if (rank == 1) {
+        } else {
             MPI_Irecv(data, VALUES, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, &request);
             if (is_planted)
                 work_ms(60);
             MPI_Wait(&request, MPI_STATUS_IGNORE);
             if (!is_planted)
                 work_ms(60);
-        } else
-            work_ms(60);
+        }
         MPI_Barrier(MPI_COMM_WORLD);
     }
     return end();

@@ -51,7 +51,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Say what to look at and what to try, with evidence
+    /// Suggest what to change, ranked by what the run gains
     Advise(Box<Advise>),
     /// Explain a topic of advice, and when it is reported
     Explain(Explain),

@@ -27,14 +27,19 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
         return Ok(());
     }
     let late = finding.own_ranks.as_ref().unwrap_or(&finding.ranks).clone();
-    let others = run.members(comm).without(&late);
+    let of_call = || finding.gain.cells.iter().filter(|((on, of, _), ns)| (*on, *of) == (comm, op) && **ns > 0);
+    let waiting: Ranks = of_call().filter_map(|((.., rank), _)| u32::try_from(*rank).ok()).collect();
+    let others = waiting.without(&late);
     if late.is_empty() || others.is_empty() {
         return Ok(());
     }
-    let of_call = finding.gain.cells.iter().filter(|((on, of, _), _)| (*on, *of) == (comm, op));
-    let waited_ns = of_call.fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns)) / others.count().max(1) as i64;
+    let waited_ns = of_call().fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns)) / others.count().max(1) as i64;
     let enough_ns = (PART * waited_ns as f64) as i64;
-    let longer_ns = mean_work_ns(run, &late).saturating_sub(mean_work_ns(run, &others));
+    // All of them: one of two may only wait for the other.
+    let least_ns = works_ns(run, &late).into_iter().min().unwrap_or_default();
+    let of_others = works_ns(run, &others);
+    let sum_ns = of_others.iter().fold(0i64, |sum, ns| sum.saturating_add(*ns));
+    let longer_ns = least_ns.saturating_sub(sum_ns / of_others.len().max(1) as i64);
     if longer_ns > 0 && longer_ns >= enough_ns {
         let between = gaps::words(run, &late, comm, op)?;
         finding.known = Some(&WORKS);
@@ -59,11 +64,11 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
     Ok(())
 }
 
-fn mean_work_ns(run: &Run, ranks: &Ranks) -> i64 {
+/// Outside of MPI.
+fn works_ns(run: &Run, ranks: &Ranks) -> Vec<i64> {
     let is_meant = |rank: i64| u32::try_from(rank).is_ok_and(|rank| ranks.contains(rank));
     let processes = run.catalog.processes.iter().filter(|process| is_meant(process.rank));
-    let works: Vec<i64> = processes.map(|process| process.wall_ns.saturating_sub(process.mpi_ns)).collect();
-    works.iter().fold(0i64, |sum, ns| sum.saturating_add(*ns)) / works.len().max(1) as i64
+    processes.map(|process| process.wall_ns.saturating_sub(process.mpi_ns)).collect()
 }
 
 fn some(ranks: &Ranks) -> Vec<i64> {

@@ -4,18 +4,21 @@ use std::collections::BTreeMap;
 
 use super::cause;
 use super::finding::{Finding, INFO};
-use super::gain::Budget;
+use super::gain::{Basis, Budget};
 use super::run::Run;
 use crate::query::Error;
 
-/// The late ranks wait elsewhere for at least so much of what they are waited for.
+/// The late ranks wait elsewhere longer than those that wait for them, by at least so much of what they are waited for.
 const PART: f64 = 0.5;
+/// Waits for ranks that work longer say so better than the imbalance, if they make up at least this part of it.
+const TOLD: i64 = 4;
 
 /// Ranks that work one after the other: each is a victim of the one before it, the first of nobody.
 const SERIAL: &[&str] = &["serial-chain", "waiting-ring"];
 
 /// Puts what a finding explains with it: what is left are the roots, whose causes are looked for.
-pub fn linked(run: &Run, findings: Vec<Finding>) -> Result<Vec<Finding>, Error> {
+pub fn linked(run: &Run, mut findings: Vec<Finding>) -> Result<Vec<Finding>, Error> {
+    without_what_waits_tell(run, &mut findings);
     let budget = Budget::of(run);
     let nodes: Vec<Node> = findings.iter().map(Node::of).collect();
     let mut above: Vec<Option<usize>> = vec![None; nodes.len()];
@@ -36,6 +39,21 @@ pub fn linked(run: &Run, findings: Vec<Finding>) -> Result<Vec<Finding>, Error> 
     // What needs a cause to be sure, and has none, is no finding.
     roots.retain(|root| !root.topic.needs_cause || root.known.is_some());
     Ok(roots)
+}
+
+/// Where others wait for the same ranks, and nearly as long, these name the communicator.
+fn without_what_waits_tell(run: &Run, findings: &mut Vec<Finding>) {
+    let ranks = run.catalog.processes.len().max(1) as i64;
+    let waits: Vec<_> = findings
+        .iter()
+        .filter(|finding| finding.gain.is_waiting())
+        .map(|finding| (finding.ranks.clone(), finding.gain.sum_ns() / ranks))
+        .collect();
+    findings.retain(|finding| {
+        let Basis::Known(ns) = finding.gain.basis else { return true };
+        let of_same = waits.iter().filter(|(late, _)| *late == finding.ranks).map(|(_, ns)| *ns);
+        !finding.topic.is_told_by_waits || TOLD.saturating_mul(of_same.sum::<i64>()) < ns
+    });
 }
 
 /// Whether `at` is a cause of `other`, over any steps.
@@ -93,7 +111,7 @@ impl Node<'_> {
         if other.waits.is_empty() {
             // Of ranks that work longer the others need not say so again.
             let is_cause = other.finding.topic.is_cause && self.late.iter().all(|rank| other.late.contains(rank));
-            return is_cause.then_some(i64::MAX);
+            return (is_cause || self.late == other.late).then_some(i64::MAX);
         }
         if self.late == other.late {
             // Where each waits longest they are late first.
@@ -101,7 +119,10 @@ impl Node<'_> {
             return is_less.then(|| other.sum_ns());
         }
         let wait_ns = |rank: &i64| other.waits.get(rank).copied().unwrap_or_default();
-        let is_victim = |rank: &i64| wait_ns(rank) as f64 >= PART * self.each_ns as f64;
+        // What those that wait here wait there as well makes nobody late.
+        let of_waiters = self.waits.keys().map(|rank| i128::from(wait_ns(rank))).sum::<i128>();
+        let usual_ns = (of_waiters / self.waits.len().max(1) as i128) as i64;
+        let is_victim = |rank: &i64| (wait_ns(rank) - usual_ns) as f64 >= PART * self.each_ns as f64;
         let mut victims = self.late.iter().filter(|rank| !other.late.contains(rank)).peekable();
         victims.peek()?;
         let waited_ns = victims.clone().fold(0i64, |sum, rank| sum.saturating_add(wait_ns(rank)));

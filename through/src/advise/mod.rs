@@ -77,11 +77,11 @@ fn together(run: &Run, found: Vec<Finding>) -> Vec<Finding> {
 /// The costliest first, each by what it gains beyond those before it; without those that gain too little.
 fn in_order(run: &Run, mut findings: Vec<Finding>) -> Vec<Finding> {
     let mut budget = Budget::of(run);
-    // What may be the machine's claims what is left. The better known one of two with an equal gain comes first.
-    findings.sort_by_key(|finding| (finding.ceiling.is_some(), finding.topic.name, finding.comm));
-    let unsure = findings.iter().position(|finding| finding.ceiling.is_some()).unwrap_or(findings.len());
-    let unsure = findings.split_off(unsure);
-    let mut ordered = settled(&mut budget, findings);
+    // What may be the machine's, or has another reason, claims what is left.
+    findings.sort_by_key(|finding| (finding.topic.name, finding.comm));
+    let (unsure, sure): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|finding| finding.ceiling.is_some() || finding.topic.is_vague);
+    let mut ordered = settled(&mut budget, sure);
     ordered.extend(settled(&mut budget, unsure));
     ordered.retain(|finding| finding.level(run).is_some());
     ordered.sort_by_key(|finding| std::cmp::Reverse(finding.gain_ns));

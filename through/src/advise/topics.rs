@@ -21,6 +21,10 @@ pub struct Topic {
     pub has_late_ranks: bool,
     /// Without a cause it is not sure.
     pub needs_cause: bool,
+    /// An upper bound that others may explain: it claims what they leave.
+    pub is_vague: bool,
+    /// Waits for the same ranks say more.
+    pub is_told_by_waits: bool,
     /// It is why its ranks are late elsewhere.
     pub is_cause: bool,
 }
@@ -37,6 +41,8 @@ impl Topic {
         source: "",
         has_late_ranks: false,
         needs_cause: false,
+        is_vague: false,
+        is_told_by_waits: false,
         is_cause: false,
     };
 }
@@ -77,6 +83,7 @@ pub const TOPICS: &[Topic] = &[
         more: "Counters give an upper bound here: all time beyond the shortest call. A collective that is slow by itself looks the same; a timeline (COMMSEE_TRACE=1) decides.",
         rule: "The upper bound of waiting is at least 10 % of the run time of the members and 1 ms a call, the lower bound less than half of it; with a timeline its times count. Only `info` where ranks wait for less than 30 ms a call and less than 0.6 of the longest call, as above.",
         source: "simulation: of late ranks in turn the upper bound is within 2 % of the truth",
+        is_vague: true,
         ..Topic::PLAIN
     },
     Topic {
@@ -87,7 +94,8 @@ pub const TOPICS: &[Topic] = &[
         more: "Load balance is the mean over the maximum of the time outside MPI. What the run gains is the maximum less the mean: the same work, spread evenly. through efficiency shows it as a factor of the efficiency, through -e lists the ranks.",
         rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no findings about late ranks that name the same ranks and show at least a quarter as much waiting. Only `info` where it is less than 100 ms; then it is said from 30 ms, and of a load balance below 0.5: less may be the scheduler's.",
         source: "POP: 0.8 is acceptable",
-        is_cause: true,
+        is_vague: true,
+        is_told_by_waits: true,
         ..Topic::PLAIN
     },
     Topic {
@@ -234,7 +242,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "late-sender",
         title: "{op} on {comm} waits for late senders{named}",
-        text: "{waiters} {waiting}{at} for messages that are sent later than they are received, {each} each time.",
+        text: "{waiters} {waiting}{at} for messages that are sent later than they are received, {each} a message.",
         advice: "Send as soon as the data is there, receive later (MPI_Irecv, work, MPI_Wait), or find out why the sender is late.",
         more: "A sender is late because it works longer or waits itself. Named are the senders of most of the waiting, where they are few.",
         rule: "Late Sender and Wrong Order by Scalasca's definitions take a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Named are the senders that stand out: of what is waited for them beyond the median sender they make up 0.8, and of all waiting half. Needs a timeline.",
@@ -244,7 +252,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "serial-chain",
         title: "{Ranks} work one after the other: {op} on {comm}",
-        text: "Each of {ranks} waits{at} for the one before it, which waits itself, and so longer from rank to rank: {waiting} in all.",
+        text: "Each of {ranks} waits{at} for the one before it, which waits itself, and so longer from rank to rank: {mean} on average.",
         advice: "Let ranks begin on parts that need no neighbour, send parts earlier (a pipeline), or run several chains at once.",
         more: "In a pipeline only the first parts wait. A chain over all ranks takes as long as one rank would take for everything.",
         rule: "A chain of at least 4 ranks of which each waits longest for a message of the one before it, and longer than that one by at least half of what the second one waits. Needs a timeline.",
@@ -254,7 +262,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "waiting-ring",
         title: "{Ranks} wait for each other in a ring: {op} on {comm}",
-        text: "Each of {ranks} waits{at} longest for the rank before it, and the first one for the last: {waiting} in all.",
+        text: "Each of {ranks} waits{at} longest for the rank before it, and the first one for the last: {mean} on average.",
         advice: "Let each rank send before it receives, pass parts on earlier, or use MPI_Sendrecv or a collective.",
         more: "Something goes around the ring and only its holder works, or a delay of one rank travels from rank to rank.",
         rule: "At least 4 ranks of which each waits longest for a message of the one before it, which ends where it began, and each for at least half as long as the one that waits longest. Needs a timeline.",
@@ -264,17 +272,18 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "late-root",
         title: "{op} on {comm} waits for its root, {ranks}",
-        text: "{waiters} {waiting} in {op}{at} before the root comes, {each} each time.",
+        text: "{waiters} {waiting} in {op}{at} before the root comes, {each} a call.",
         advice: "Look at what the root does before the call, or call it earlier there (MPI_Ibcast).",
         more: "The others of a broadcast or scatter cannot begin before the root does. The root works longer, waits itself, or does input alone.",
         rule: "Late Broadcast by Scalasca's definition takes a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
         source: "Scalasca: Late Broadcast",
+        has_late_ranks: true,
         ..Topic::PLAIN
     },
     Topic {
         name: "early-root",
         title: "The root of {op} on {comm}, {early}, waits for {ranks}",
-        text: "The root waits {waiting} in {op}{at} before the first other rank comes, {each} each time.",
+        text: "The root waits {waiting} in {op}{at} before the first other rank comes, {each} a call.",
         advice: "Let the root do more of the work, or look at why the others come late.",
         more: "The root of a reduction or gather is early if it has less to do than the others.",
         rule: "Early Reduce by Scalasca's definition takes a noticeable time. Only `info` where the root waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
@@ -284,7 +293,7 @@ pub const TOPICS: &[Topic] = &[
     Topic {
         name: "late-receiver",
         title: "{op} on {comm} waits for late receivers{named}",
-        text: "{waiters} {waiting}{at} before the receiver is ready, {each} each time: the messages are too long to be sent at once.",
+        text: "{waiters} {waiting}{at} before the receiver is ready, {each} a message: the messages are too long to be sent at once.",
         advice: "Post receives earlier (MPI_Irecv before the work), or send with MPI_Isend and wait later.",
         more: "A long message (rendezvous) is sent when its receive is posted and the library of the receiver makes progress, which it may do only within MPI calls.",
         rule: "Late Receiver by Scalasca's definition takes a noticeable time; the receive is also a MPI_Irecv with its completion. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
@@ -299,6 +308,7 @@ pub const TOPICS: &[Topic] = &[
         more: "Sends of one size take about equal time, unless they wait: a long message is sent when its receiver is ready.",
         rule: "At least 10 blocking sends of one size class take 100 times as long on average as the shortest one, and 1 ms. Always `info`. Without a timeline.",
         source: "measured: 7 µs against 7 ms",
+        is_vague: true,
         ..Topic::PLAIN
     },
     Topic {
@@ -319,7 +329,7 @@ pub const TOPICS: &[Topic] = &[
         text: "{calls} calls{at} take {each} on average, the shortest took {shortest}, and nearly all accesses are to {ranks}.",
         advice: "Let {ranks} enter MPI more often, or let the library make progress by itself (MPICH_ASYNC_PROGRESS=1).",
         more: "Without hardware for it an access is done by its target, in the next MPI call that it makes.",
-        rule: "At least 10 MPI_Win_flush, MPI_Win_flush_all, MPI_Win_unlock or MPI_Win_unlock_all take 100 times as long on average as the shortest one, and 1 ms; at least 90 % of the accesses are to one rank. `warn` at most.",
+        rule: "At least 10 MPI_Win_lock, MPI_Win_flush, MPI_Win_flush_all, MPI_Win_unlock or MPI_Win_unlock_all take 100 times as long on average as the shortest one, and 1 ms, or 10 ms; at least 90 % of the accesses are to one rank. `warn` at most, `info` below 30 ms a call and less than 0.6 of the longest one.",
         source: "Scalasca: Wait for Progress",
         ..Topic::PLAIN
     },

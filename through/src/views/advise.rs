@@ -263,7 +263,9 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
 
 /// What counters cannot decide: the point-to-point call in which ranks spend most, if it matters.
 fn unknown(run: &Run) -> Option<String> {
-    let may_wait = |op: i64| matches!(run.class(op), "p2p" | "completion") || ROOTED.contains(&run.op(op));
+    let is_asked = |op: i64| ["Test", "probe"].iter().any(|word| run.op(op).contains(word));
+    let may_wait =
+        |op: i64| ROOTED.contains(&run.op(op)) || matches!(run.class(op), "p2p" | "completion") && !is_asked(op);
     let sums = run.sums.values().filter(|sum| may_wait(sum.op) && run.share_of_ranks(sum.time_ns.into()) >= UNKNOWN);
     let most = sums.max_by_key(|sum| sum.time_ns)?;
     Some(format!(

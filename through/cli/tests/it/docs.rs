@@ -106,6 +106,7 @@ fn the_reference_is_complete() {
     let commands = [
         "",
         "advise",
+        "explain",
         "efficiency",
         "waits",
         "diff",

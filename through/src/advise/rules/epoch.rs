@@ -2,22 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use super::late;
+use super::{late, noise};
 use crate::advise::finding::{Ceiling, Confidence, Finding, Level};
 use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
+use crate::query::operations::Operations;
 use crate::query::waiting::Pattern;
 use crate::text::units;
 
 /// Of calls that complete accesses: the mean over the shortest one, and at least so long.
 const RATIO: i64 = 100;
 const MEAN_NS: i64 = 1_000_000;
+/// No network takes so long.
+const LONG_NS: i64 = 10_000_000;
 const CALLS: i64 = 10;
 /// Of the accesses: those to one target.
 const SHARE: f64 = 0.9;
 
-const FLUSHES: &[&str] = &["MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_unlock", "MPI_Win_unlock_all"];
+const TARGETED: &[&str] =
+    &["MPI_Win_lock", "MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_unlock", "MPI_Win_unlock_all"];
 const ACCESSES: &[&str] = &[
     "MPI_Put",
     "MPI_Get",
@@ -38,36 +42,43 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     Ok(findings)
 }
 
+/// Of all calls on a communicator that may wait for a target: the one that takes most stands for them.
 fn waiting_flushes(run: &Run) -> Result<Vec<Finding>, Error> {
-    let flushes = run.ops(FLUSHES);
+    let ops = run.ops(TARGETED);
+    let shortest_ns = |sum: &Operations| sum.time_min_ns.unwrap_or(i64::MAX);
+    let waits = |sum: &&Operations| {
+        let mean_ns = sum.time_ns / sum.calls.max(1);
+        sum.calls >= CALLS && mean_ns >= MEAN_NS && (mean_ns >= LONG_NS || mean_ns / RATIO >= shortest_ns(sum))
+    };
+    let mut by_comm: BTreeMap<i64, Vec<&Operations>> = BTreeMap::new();
+    for sum in run.sums.values().filter(|sum| ops.contains(&sum.op)).filter(waits) {
+        by_comm.entry(sum.comm).or_default().push(sum);
+    }
     let mut findings = Vec::new();
-    for sum in run.sums.values().filter(|sum| flushes.contains(&sum.op) && sum.calls >= CALLS) {
-        let (mean_ns, shortest_ns) = (sum.time_ns / sum.calls.max(1), sum.time_min_ns.unwrap_or(i64::MAX));
-        if mean_ns < MEAN_NS || mean_ns / RATIO < shortest_ns {
-            continue;
-        }
-        let Some(target) = target(run, sum.comm)? else { continue };
-        let waited_ns = sum.time_ns.saturating_sub(sum.calls.saturating_mul(shortest_ns));
+    for (comm, sums) in by_comm {
+        let Some(most) = sums.iter().max_by_key(|sum| sum.time_ns) else { continue };
+        let Some(target) = target(run, comm)? else { continue };
+        let mean_ns = most.time_ns / most.calls.max(1);
+        let busy = Ceiling { level: Level::Warn, why: "the target may be busy, not late" };
         findings.push(
             Finding {
                 ranks: u32::try_from(target).into_iter().collect(),
                 confidence: Confidence::Bound,
-                gain: Gain::spent(run.spent(sum.comm, &[sum.op].into())?)
-                    .part(waited_ns as f64 / sum.time_ns.max(1) as f64),
-                ceiling: Some(Ceiling { level: Level::Warn, why: "the target may be busy, not late" }),
-                command: filters(run, sum.comm, sum.op),
+                gain: Gain::longest(run.spent(comm, &sums.iter().map(|sum| sum.op).collect())?, [target]),
+                ceiling: noise::ceiling(run, comm, most.op, most.calls, mean_ns).or(Some(busy)),
+                command: filters(run, comm, most.op),
                 ..Finding::new("waiting-flush")
             }
-            .on(sum.comm, Some(sum.op))
+            .on(comm, Some(most.op))
             .with(
                 "mean seconds of a call",
-                sum.time_ns as f64 / sum.calls.max(1) as f64 / 1e9,
-                MEAN_NS.max(RATIO.saturating_mul(shortest_ns)) as f64 / 1e9,
-                format!("SELECT sum(time_s) / sum(calls) FROM profile WHERE {}", on(run, sum.comm, sum.op)),
+                most.time_ns as f64 / most.calls.max(1) as f64 / 1e9,
+                MEAN_NS.max(RATIO.saturating_mul(shortest_ns(most)).min(LONG_NS)) as f64 / 1e9,
+                format!("SELECT sum(time_s) / sum(calls) FROM profile WHERE {}", on(run, comm, most.op)),
             )
-            .word("calls", sum.calls.to_string())
+            .word("calls", most.calls.to_string())
             .word("each", units::time(mean_ns))
-            .word("shortest", units::time(shortest_ns)),
+            .word("shortest", units::time(shortest_ns(most))),
         );
     }
     Ok(findings)

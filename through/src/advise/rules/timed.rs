@@ -65,7 +65,8 @@ impl Call<'_> {
             0.01 * run.ledger.whole_ns() as f64 / 1e9,
             format!("SELECT sum(time_s) FROM profile WHERE {}", on(run, *comm, *op)),
         )
-        .word("waiting", units::time(mean_ns))
+        .word("waiting", format!("{}{}", units::time(mean_ns), if waiters.len() > 1 { " each" } else { "" }))
+        .word("mean", units::time(mean_ns))
         .word("each", units::time(each_ns))
         .word("waiters", waiting)
     }
