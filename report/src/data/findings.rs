@@ -90,13 +90,17 @@ fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
 /// The views that show a topic, the best one first.
 fn picture(topic: &str) -> &'static [&'static str] {
     match topic {
-        "late-rank" | "changing-late-rank" | "load-imbalance" | "slow-node" | "needless-barrier" | "uneven-bytes" => {
-            &["ranks", "communicators"]
+        "late-rank" | "changing-late-rank" | "load-imbalance" | "slow-node" | "needless-barrier" | "uneven-bytes"
+        | "late-epoch" | "waiting-flush" => &["ranks", "communicators"],
+        "late-sender" | "late-receiver" | "late-root" | "early-root" | "serial-chain" | "waiting-ring" => {
+            &["timeline", "matrix", "ranks"]
         }
-        "late-sender" | "serial-chain" => &["timeline", "matrix", "ranks"],
+        "one-to-all" => &["matrix", "ranks", "communicators"],
         "small-messages"
         | "fragmented-collectives"
         | "tiny-one-sided"
+        | "flush-per-access"
+        | "waiting-sends"
         | "tiny-file-accesses"
         | "straddled-threshold" => &["sizes"],
         "communicator-leak" | "communicator-churn" | "unused-communicators" => &["tree"],

@@ -120,9 +120,12 @@ impl Budget {
             // What is worked longer somewhere, others wait for.
             Basis::Known(ns) => ns.saturating_sub(self.claimed_for(gain)),
         };
-        // A rank that is not in MPI does not get faster by it.
+        // A rank that is not in MPI does not get faster by it, unless the work of all is spread anew.
         let others = self.by_rank.iter().filter(|(rank, _)| !gain.moved.contains(rank)).map(|(_, ns)| *ns);
-        others.chain([gained_ns, self.run_ns]).min().unwrap_or_default().max(0)
+        let sum_ns: i128 = left.values().map(|ns| i128::from(*ns)).sum();
+        let spread_ns = (sum_ns / self.by_rank.len().max(1) as i128) as i64;
+        let bound_ns = others.min().unwrap_or(i64::MAX).max(spread_ns);
+        gained_ns.min(bound_ns).min(self.run_ns).max(0)
     }
 
     pub fn take(&mut self, gain: &Gain, gained_ns: i64) {

@@ -256,17 +256,19 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
             commsee::bytes::exact(timed.bytes_for_all)
         )),
         Some(_) => {}
-        None => foot.extend(unknown(run)),
+        None => foot.extend(unknown(run, findings)),
     }
     foot.join(" ")
 }
 
 /// What counters cannot decide: the point-to-point call in which ranks spend most, if it matters.
-fn unknown(run: &Run) -> Option<String> {
+fn unknown(run: &Run, findings: &[Finding]) -> Option<String> {
     let is_asked = |op: i64| ["Test", "probe"].iter().any(|word| run.op(op).contains(word));
     let may_wait =
         |op: i64| ROOTED.contains(&run.op(op)) || matches!(run.class(op), "p2p" | "completion") && !is_asked(op);
-    let sums = run.sums.values().filter(|sum| may_wait(sum.op) && run.share_of_ranks(sum.time_ns.into()) >= UNKNOWN);
+    let is_told = |comm: i64, op: i64| findings.iter().any(|one| (one.comm, one.op) == (Some(comm), Some(op)));
+    let sums = run.sums.values().filter(|sum| may_wait(sum.op) && !is_told(sum.comm, sum.op));
+    let sums = sums.filter(|sum| run.share_of_ranks(sum.time_ns.into()) >= UNKNOWN);
     let most = sums.max_by_key(|sum| sum.time_ns)?;
     Some(format!(
         "{} on {} takes {} of a rank on average: a timeline of a short run shows whom it waits for (COMMSEE_TRACE=1).",

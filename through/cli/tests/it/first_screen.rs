@@ -143,7 +143,7 @@ fn the_heaviest_findings_come_first() {
         assert!(line.contains(&shown) && line.contains(" %  "), "{line}");
     }
     assert!(text.contains("why, and what to try: through advise twenty.db"), "{text}");
-    assert!(lines[first - 1].starts_with("run time "), "{text}");
+    assert!(lines[first - 1].starts_with("spent in "), "{text}");
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     // A part of a run has no findings of its own.
     assert!(!folder.through(&["--rank", "1"]).ok().contains("findings"));

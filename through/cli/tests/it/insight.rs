@@ -157,7 +157,7 @@ fn communicators_that_were_made_alike_are_one_line() {
 fn a_line_says_where_the_run_time_went() {
     let text = families().through(&[]).ok();
     // 12 ranks and 2 s: 500 ms in the barrier, 78 ms in the pairs.
-    assert!(text.contains("run time   97.6 % work, 2.1 % Barrier on d0.1"), "{text}");
+    assert!(text.contains("spent in   97.6 % work, 2.1 % Barrier on d0.1"), "{text}");
     assert!(!families().through(&["--comm", "d0.1"]).ok().contains("% work"));
 }
 
