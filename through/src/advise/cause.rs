@@ -20,6 +20,9 @@ const SURE_NS: i64 = 100_000_000;
 /// Ranks of each side that are looked at.
 const RANKS: usize = 8;
 
+/// Communicator and operation.
+type Call = (i64, i64);
+
 /// Gives a finding about late ranks its title by their cause, where that is known.
 pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
     let (Some(comm), Some(op)) = (finding.comm, finding.op) else { return Ok(()) };
@@ -76,7 +79,7 @@ fn some(ranks: &Ranks) -> Vec<i64> {
 }
 
 /// The call that takes the late ranks most more time than the others, but for that in which these wait.
-fn longer_in(run: &Run, late: &[i64], others: &[i64], waits: (i64, i64)) -> Result<Option<((i64, i64), i64)>, Error> {
+fn longer_in(run: &Run, late: &[i64], others: &[i64], waits: Call) -> Result<Option<(Call, i64)>, Error> {
     let filter = Filter {
         ranks: Some(late.iter().chain(others).copied().collect()),
         is_phased: run.catalog.phases.len() > 1,
@@ -87,7 +90,7 @@ fn longer_in(run: &Run, late: &[i64], others: &[i64], waits: (i64, i64)) -> Resu
         return Ok(None);
     }
     let Relation { sql, values } = source.rows()?;
-    let mut sums: BTreeMap<(i64, i64), [i64; 2]> = BTreeMap::new();
+    let mut sums: BTreeMap<Call, [i64; 2]> = BTreeMap::new();
     run.profile.query::<(), ()>(&format!("SELECT comm, op, rank, time_ns FROM ({sql})"), values, |row| {
         let side = usize::from(!late.contains(&row.get(2)?));
         let sum = &mut sums.entry((row.get(0)?, row.get(1)?)).or_default()[side];

@@ -118,6 +118,10 @@ impl Node<'_> {
             let is_less = (self.each_ns, !is_later) < (other.each_ns, is_later);
             return is_less.then(|| other.sum_ns());
         }
+        // Who waits now for this rank and now for that one is no reason why a certain one is late.
+        if other.finding.topic.is_vague {
+            return None;
+        }
         let wait_ns = |rank: &i64| other.waits.get(rank).copied().unwrap_or_default();
         // What those that wait here wait there as well makes nobody late.
         let of_waiters = self.waits.keys().map(|rank| i128::from(wait_ns(rank))).sum::<i128>();

@@ -317,7 +317,7 @@ pub const TOPICS: &[Topic] = &[
         text: "The others wait {waiting} each for {ranks} in {op}{at}, by the {source}.",
         advice: "Look at what {ranks} do{es} before it, or synchronize only with the ranks that exchange data (MPI_Win_post, MPI_Win_start).",
         more: "A fence is a barrier of the window's group: the rank that spends least time in it is late. Where the others lock and flush instead, nobody has to wait.",
-        rule: "As late-rank, of MPI_Win_fence.",
+        rule: "As `late-rank`, of MPI_Win_fence, and only where the late ranks work longer, or are longer in another call: a fence need not hold all.",
         source: "Scalasca: Wait at Fence",
         has_late_ranks: true,
         needs_cause: true,
