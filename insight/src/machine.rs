@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use commsee::ranks::Ranks;
 use through_core::Error;
-use through_core::advise::{Confidence, Cost, Finding, Run, Saving, Topic, filters, on};
+use through_core::advise::{Confidence, Finding, Gain, Run, Topic, filters, on};
 use through_core::query;
 use through_core::query::filter::Filter;
 use through_core::text::units;
@@ -17,10 +17,12 @@ use crate::query::roofline::{Basis, Entry, Verdict, roofline};
 pub const TOPICS: &[Topic] = &[Topic {
     name: "below-machine",
     title: "{op} on {comm} stays below what the machine can do",
-    text: "Calls {size} take {least} of the ranks' time even if all that may be waiting is taken off, {times} times the {possible} that the measurements of the machine allow.",
-    advice: "Compare algorithms (through tune) and transports (through run --hooks ucx); send fewer and larger messages; look where the ranks are placed, and whether others use the network at the same time.",
+    text: "Calls {size}{at} take {least} over all ranks even without all that may be waiting, {times} times the {possible} that the measurements of the machine allow.",
+    advice: "Compare algorithms (through tune), transports (through run --hooks ucx) and where the ranks are placed.",
+    more: "Fewer and larger messages help if latency dominates. Others may have used the network at the same time.",
     rule: "Even the shortest call takes at least twice the time of a message or exchange that was measured, four times the bound of a collective. Needs `--bench FILE`.",
     source: "bounds: explanation/roofline.md; no library reaches those of collectives at every size",
+    ..Topic::PLAIN
 }];
 
 /// So many times what was measured. Bounds of collectives are not reached by any library at every size.
@@ -48,16 +50,14 @@ pub fn below(run: &Run, bench: &Measurements) -> Result<Vec<Finding>, query::Err
             continue;
         }
         let part = gap_ns as f64 / entry.time_ns.max(1) as f64;
-        let spent = run.of_ranks(entry.comm, &[entry.op].into())?;
+        let spent = run.spent(entry.comm, &[entry.op].into())?;
         let size = size(run, entry);
         let condition = format!("{}{}", on(run, entry.comm, entry.op), size.sql);
         findings.push(
             Finding {
-                severity_ns: gap_ns.into(),
                 ranks: Ranks::default(),
                 confidence: Confidence::Bound,
-                cost: Cost::AtLeast,
-                saving: Saving::part_of(&spent, part),
+                gain: Gain::spent(spent).part(part),
                 command: format!("{}{}", filters(run, entry.comm, entry.op), size.option),
                 ..Finding::of(&TOPICS[0])
             }

@@ -181,8 +181,12 @@ fn list_of(findings: &[Told]) -> Markup {
             @for finding in findings {
                 li class=(finding.level) data-topic=(finding.topic) {
                     h3 { span class="level" { (finding.level) } " " (finding.title) }
+                    p class="cost" { (finding.gain) }
                     p { (finding.text) }
-                    p class="cost" { (finding.cost) }
+                    @if !finding.victims.is_empty() {
+                        ul class="chain" { @for victim in &finding.victims { li { (victim) } } }
+                    }
+                    details { summary { "Why" } p { (finding.more) } }
                     p class="more" {
                         a href={ "#" (finding.filters) @if !finding.filters.is_empty() { "&" } "view=" (finding.view) } { "Show it in “" (heading(finding.view)) "”" }
                         code { (finding.command) }

@@ -17,7 +17,9 @@ pub struct Told {
     pub level: &'static str,
     pub title: String,
     pub text: String,
-    pub cost: String,
+    pub gain: String,
+    pub more: String,
+    pub victims: Vec<String>,
     pub command: String,
     /// The view that shows it, and the filters for it: `comm=s0.1&op=MPI_Allreduce`.
     pub view: &'static str,
@@ -76,7 +78,9 @@ fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
         level: item.level,
         title: cut(&text(&item.title), TITLE_COLUMNS).into_owned(),
         text: paragraph(&item.text),
-        cost: item.cost,
+        gain: item.gain,
+        more: item.more,
+        victims: item.victims.iter().map(|victim| cut(&text(victim), TITLE_COLUMNS).into_owned()).collect(),
         command: item.command,
         view,
         filters: filters.join("&"),
@@ -86,13 +90,17 @@ fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
 /// The views that show a topic, the best one first.
 fn picture(topic: &str) -> &'static [&'static str] {
     match topic {
-        "late-rank" | "changing-late-rank" | "load-imbalance" | "slow-node" | "needless-barrier" | "uneven-bytes" => {
-            &["ranks", "communicators"]
+        "late-rank" | "changing-late-rank" | "load-imbalance" | "slow-node" | "needless-barrier" | "uneven-bytes"
+        | "late-epoch" | "waiting-flush" => &["ranks", "communicators"],
+        "late-sender" | "late-receiver" | "late-root" | "early-root" | "serial-chain" | "waiting-ring" => {
+            &["timeline", "matrix", "ranks"]
         }
-        "late-sender" | "serial-chain" => &["timeline", "matrix", "ranks"],
+        "one-to-all" => &["matrix", "ranks", "communicators"],
         "small-messages"
         | "fragmented-collectives"
         | "tiny-one-sided"
+        | "flush-per-access"
+        | "waiting-sends"
         | "tiny-file-accesses"
         | "straddled-threshold" => &["sizes"],
         "communicator-leak" | "communicator-churn" | "unused-communicators" => &["tree"],
@@ -116,7 +124,7 @@ pub fn json(told: &[Told]) -> Value {
     told.iter()
         .map(|one| {
             json!({
-                "topic": one.topic, "level": one.level, "title": one.title, "text": one.text, "cost": one.cost,
+                "topic": one.topic, "level": one.level, "title": one.title, "text": one.text, "gain": one.gain,
                 "command": one.command, "view": one.view, "filters": one.filters,
             })
         })

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use through_core::advise::TOPICS;
 use through_core::cli::*;
 use through_core::commands::look::look;
 use through_core::text::message;
@@ -25,7 +26,7 @@ directory: ./run";
 
 /// The commands as the help lists them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Start", &["run", "show", "advise", "report"]),
+    ("Start", &["run", "show", "advise", "explain", "report"]),
     ("Explore", &["comms", "waits", "traffic", "sites", "layers"]),
     ("Compare", &["compare"]),
     ("Machine", &["bench", "tune"]),
@@ -55,8 +56,10 @@ pub enum Command {
     Run(Run),
     /// Show calls, sizes and time by communicator, rank, phase or file
     Show(Box<Show>),
-    /// Suggest what to look at and what to try, with evidence
+    /// Suggest what to change, ranked by what the run gains
     Advise(Box<Advise>),
+    /// Explain a topic of advice, and when it is reported
+    Explain(Explain),
     /// Write one page with pictures and filters for the browser
     Report(report::cli::Arguments),
     /// Show the time in each communicator, and the tree of communicators
@@ -130,7 +133,11 @@ fn done(cli: &Cli) -> ExitCode {
         None => commands::show::show(&cli.show, &command_line()).map(found),
         Some(Command::Run(arguments)) => commands::run::run(arguments, report::command::alone),
         Some(Command::Show(arguments)) => look(arguments).map(found),
-        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find).map(u8::from),
+        Some(Command::Advise(arguments)) => commands::advise::advise(arguments, insight::machine::find),
+        Some(Command::Explain(arguments)) => {
+            let topics: Vec<_> = TOPICS.iter().chain(insight::machine::TOPICS).collect();
+            commands::explain::explain(arguments, &topics).map(|()| 0)
+        }
         Some(Command::Report(arguments)) => report::command::report(arguments).map(|()| 0),
         Some(Command::Comms(arguments)) => look(arguments).map(found),
         Some(Command::Waits(arguments)) => look(arguments).map(found),

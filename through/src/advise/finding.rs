@@ -5,25 +5,25 @@ use std::collections::BTreeSet;
 
 use commsee::ranks::Ranks;
 
+use super::gain::Gain;
 use super::run::Run;
-use super::saving::Saving;
 use super::topics::{Topic, topic};
 
-/// How much it costs of the run time of all ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// How much of its time the run gains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub enum Level {
     High,
     Warn,
     Info,
 }
 
-/// What of a text is the line that calls, or how to know it.
-const SITES: &str = "{sites}";
+/// What of a text is the line that calls.
+const AT: &str = "{at}";
 
-/// Parts of ranks times run time. A tenth is what Periscope and Intel APS call a problem; below a hundredth nobody looks.
+/// Parts of the run time. A tenth is what Periscope and Intel APS call a problem; below a hundredth nobody looks.
 const HIGH: f64 = 0.10;
 const WARN: f64 = 0.03;
-const INFO: f64 = 0.01;
+pub const INFO: f64 = 0.01;
 
 impl Level {
     pub fn name(self) -> &'static str {
@@ -57,30 +57,7 @@ impl Confidence {
     }
 }
 
-/// What the severity says of the cost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cost {
-    Exactly,
-    AtLeast,
-    /// Such as all time of the calls, a part of which would stay.
-    UpTo,
-    /// A part of what was counted for more than what was found.
-    About,
-}
-
-impl Cost {
-    /// Before a time.
-    pub fn words(self) -> &'static str {
-        match self {
-            Cost::Exactly => "",
-            Cost::AtLeast => "at least ",
-            Cost::UpTo => "up to ",
-            Cost::About => "about ",
-        }
-    }
-}
-
-/// What is said at most, whatever it costs, and why in a sentence; nothing where the text says so anyway.
+/// What is said at most, whatever it costs, and why, as the end of a sentence; nothing where the text says so anyway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
     pub level: Level,
@@ -96,6 +73,13 @@ pub struct Evidence {
     pub sql: String,
 }
 
+/// What is said in place of a topic's words, where the cause is known better.
+#[derive(Debug)]
+pub struct Known {
+    pub title: &'static str,
+    pub advice: &'static str,
+}
+
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub topic: &'static Topic,
@@ -104,11 +88,13 @@ pub struct Finding {
     /// Who causes it, where that is somebody.
     pub ranks: Ranks,
     pub confidence: Confidence,
-    /// Over all ranks.
-    pub severity_ns: i128,
-    pub cost: Cost,
-    /// By how much the run can get shorter at most, if it is mended.
-    pub saving: Saving,
+    /// What the run gains if it is fixed.
+    pub gain: Gain,
+    /// That, beyond what costlier findings gain.
+    pub gain_ns: i64,
+    pub known: Option<&'static Known>,
+    /// Waits that end with this one.
+    pub explains: Vec<Finding>,
     /// At least this, whatever it costs: it is wrong by its nature.
     pub floor: Option<Level>,
     /// It may be the machine's, or harmless.
@@ -138,9 +124,10 @@ impl Finding {
             op: None,
             ranks: Ranks::default(),
             confidence: Confidence::Exact,
-            severity_ns: 0,
-            cost: Cost::Exactly,
-            saving: Saving::default(),
+            gain: Gain::default(),
+            gain_ns: 0,
+            known: None,
+            explains: Vec::new(),
             floor: None,
             ceiling: None,
             evidence: Vec::new(),
@@ -176,18 +163,13 @@ impl Finding {
 
     /// What it would be without a ceiling.
     fn level_by_cost(&self, run: &Run) -> Option<Level> {
-        let of_share = match run.share(self.severity_ns) {
+        let of_share = match run.share(self.gain_ns) {
             share if share >= HIGH => Some(Level::High),
             share if share >= WARN => Some(Level::Warn),
             share if share >= INFO => Some(Level::Info),
             _ => None,
         };
         of_share.into_iter().chain(self.floor).min()
-    }
-
-    /// By how much the run can get shorter at most, if all of it is mended.
-    pub fn gain_bound_ns(&self, run: &Run) -> i64 {
-        self.saving.gain_bound_ns(run)
     }
 
     /// How many more communicators it holds for.
@@ -197,11 +179,7 @@ impl Finding {
 
     /// The same on a communicator that was made alike, whose ranks are named as well.
     pub fn absorb(&mut self, other: Finding, is_named: bool) {
-        self.severity_ns += other.severity_ns;
-        if self.cost == Cost::Exactly {
-            self.cost = other.cost;
-        }
-        self.saving.add(other.saving);
+        self.gain.add(&other.gain);
         self.own_ranks.get_or_insert_with(|| self.ranks.clone());
         if is_named {
             self.ranks = self.ranks.with(&other.ranks);
@@ -212,17 +190,18 @@ impl Finding {
 
     /// Of all that it stands for.
     pub fn title(&self, run: &Run) -> String {
+        let made = self.comm.map(|comm| run.made(comm)).unwrap_or_default();
         let comm = match self.alike() {
-            0 => self.own_comm(run),
+            0 => made,
             // In brackets: the operation is one.
-            alike => format!("{} (and {alike} more)", self.own_comm(run)),
+            alike => format!("{made} (and {alike} more)"),
         };
-        self.filled(run, self.topic.title, comm, &self.ranks)
+        self.filled(run, self.known.map_or(self.topic.title, |known| known.title), comm, &self.ranks)
     }
 
     /// What was seen, of the costliest communicator alone, and what to try.
     pub fn text(&self, run: &Run) -> String {
-        let comm = self.own_comm(run);
+        let comm = self.comm.map(|comm| run.title(comm)).unwrap_or_default();
         let text = self.topic.text;
         let of_one = match self.together {
             1 => None,
@@ -232,31 +211,44 @@ impl Finding {
         };
         let text = match of_one {
             None => text.to_owned(),
+            // A name stays as it is.
+            Some(of_one) if text.starts_with("MPI") => format!("{of_one}: {text}"),
             Some(of_one) => format!("{of_one}: {}{}", text[..1].to_lowercase(), &text[1..]),
         };
-        let is_lowered = |ceiling: &Ceiling| self.level_by_cost(run).is_some_and(|level| level < ceiling.level);
-        let why = self.ceiling.filter(is_lowered).map_or("", |ceiling| ceiling.why);
-        let text = [text.as_str(), why, self.topic.advice].into_iter().filter(|part| !part.is_empty());
+        let text = [text.as_str(), self.known.map_or(self.topic.advice, |known| known.advice)]
+            .into_iter()
+            .filter(|part| !part.is_empty());
         let ranks = self.own_ranks.as_ref().unwrap_or(&self.ranks);
         self.filled(run, &text.collect::<Vec<_>>().join(" "), comm, ranks)
     }
 
-    fn own_comm(&self, run: &Run) -> String {
-        self.comm.map(|comm| run.title(comm)).unwrap_or_default()
+    /// Why it has no higher level, where its gain alone would give it one.
+    pub fn why_low(&self, run: &Run) -> Option<&'static str> {
+        let is_lowered = |ceiling: &Ceiling| self.level_by_cost(run).is_some_and(|level| level < ceiling.level);
+        self.ceiling.filter(is_lowered).map(|ceiling| ceiling.why).filter(|why| !why.is_empty())
     }
 
     /// A text with words in place of their names in braces.
     fn filled(&self, run: &Run, text: &str, comm: String, ranks: &Ranks) -> String {
         let op: Cow<str> = self.op.map(|op| Cow::Borrowed(run.op(op))).unwrap_or_default();
-        let (named, s) = match ranks.count() {
-            1 => (format!("rank {ranks}"), "s"),
-            _ => (format!("ranks {ranks}"), ""),
+        let (named, s, es, is) = match ranks.count() {
+            1 => (format!("rank {ranks}"), "s", "es", "is"),
+            _ => (format!("ranks {ranks}"), "", "", "are"),
         };
-        let own = [("comm", comm), ("op", op.into_owned()), ("ranks", named), ("s", s.to_owned())];
+        let begin = format!("R{}", &named[1..]);
+        let own = [
+            ("comm", comm),
+            ("op", op.into_owned()),
+            ("ranks", named),
+            ("Ranks", begin),
+            ("s", s.to_owned()),
+            ("es", es.to_owned()),
+            ("is", is.to_owned()),
+        ];
         let mut filled = text.to_owned();
-        if text.contains(SITES) {
-            let sites = self.comm.zip(self.op).and_then(|(comm, op)| super::lines::sentence(run, comm, op));
-            filled = filled.replace(SITES, &sites.unwrap_or_default()).trim_end().to_owned();
+        if text.contains(AT) {
+            let line = self.comm.zip(self.op).and_then(|(comm, op)| super::lines::heaviest(run, comm, op));
+            filled = filled.replace(AT, &line.map(|line| format!(" at {line}")).unwrap_or_default());
         }
         for (name, word) in own.iter().chain(&self.words) {
             filled = filled.replace(&format!("{{{name}}}"), word);

@@ -9,10 +9,10 @@ use crate::query::filter::Filter;
 use crate::query::sites::Spot;
 use crate::query::sites::counts::{is_recorded, over_ranks};
 
-/// The heaviest line that calls an operation on a communicator, or how to record it; nothing where it has no name.
-pub fn sentence(run: &Run, comm: i64, op: i64) -> Option<String> {
+/// The heaviest line that calls an operation on a communicator, `grid.c:24`; nothing where none is recorded or it has no name.
+pub fn heaviest(run: &Run, comm: i64, op: i64) -> Option<String> {
     if !is_recorded(&run.profile).ok()? {
-        return Some("Call sites (COMMSEE_SITES=1, through sites) tell which line calls it.".to_owned());
+        return None;
     }
     let filter = Filter {
         comms: Some([comm].into()),
@@ -27,9 +27,5 @@ pub fn sentence(run: &Run, comm: i64, op: i64) -> Option<String> {
         *time_ns = time_ns.saturating_add(count.time_ns);
     }
     let (heaviest, _) = lines.iter().max_by_key(|(line, ns)| (**ns, Reverse(**line)))?;
-    let named = heaviest.filter(|spot| spot.nameless.is_none())?.sentence();
-    Some(match lines.len() {
-        1 => format!("It is called at {named}."),
-        _ => format!("Its heaviest line is {named}; through sites lists all."),
-    })
+    Some(heaviest.filter(|spot| spot.nameless.is_none())?.text.clone())
 }

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use commsee::ranks::Ranks;
+
+use super::gain::Cells;
 use crate::query::Error;
 use crate::query::catalog::{Catalog, Communicator, unsigned};
 use crate::query::families::Families;
@@ -11,7 +14,7 @@ use crate::query::ledger::{Ledger, ledger};
 use crate::query::open::Profile;
 use crate::query::operations::{Operations, operations};
 use crate::query::source::{Relation, Source};
-use crate::query::waiting::{Group, Timed, Waited, groups, timed};
+use crate::query::waiting::{Group, Timed, Waited, fences, groups, timed};
 
 pub struct Run {
     pub profile: Rc<Profile>,
@@ -25,6 +28,8 @@ pub struct Run {
     /// Nothing where the profile has no single ranks.
     pub waits: Option<Vec<Group>>,
     pub timed: Option<Timed>,
+    /// The same of fences of one-sided epochs, which need not hold all.
+    pub fences: Vec<Group>,
 }
 
 /// What one rank did in one operation on one communicator.
@@ -35,6 +40,15 @@ pub struct OfRank {
     pub bytes_sent: u64,
     pub bytes_recv: u64,
     pub time_ns: i64,
+}
+
+impl OfRank {
+    fn add(&mut self, other: &OfRank) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_recv = self.bytes_recv.saturating_add(other.bytes_recv);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+    }
 }
 
 impl Run {
@@ -61,6 +75,7 @@ impl Run {
             operations,
             sums,
             waits: if has_ranks { Some(groups(profile, catalog, &all)?) } else { None },
+            fences: if has_ranks { fences(profile, catalog, &all)? } else { Vec::new() },
             timed: timed(profile, catalog)?,
             catalog: Rc::clone(catalog),
             profile: Rc::clone(profile),
@@ -118,8 +133,40 @@ impl Run {
         }
     }
 
+    /// `s0.1 "row" (grid.c:11)`: with the line that made it, where that is known.
+    pub fn made(&self, comm: i64) -> String {
+        let spot = self.comm(comm).and_then(|comm| self.catalog.sites.spot(comm.site?));
+        match spot.filter(|spot| spot.nameless.is_none()) {
+            Some(spot) => format!("{} ({})", self.title(comm), spot.text),
+            None => self.title(comm),
+        }
+    }
+
+    /// What each rank spends in some operations on a communicator; where the profile has no single ranks, the mean.
+    pub fn spent(&self, comm: i64, ops: &BTreeSet<i64>) -> Result<Cells, Error> {
+        let rows = self.rows(comm, ops)?;
+        if !rows.is_empty() {
+            return Ok(rows.into_iter().map(|(op, row)| ((comm, op, row.rank), row.time_ns)).collect());
+        }
+        let members = self.members(comm);
+        let ranks = || members.ranges().iter().flat_map(|(from, to)| *from..=*to).map(i64::from);
+        let sums = self.sums.values().filter(|sum| sum.comm == comm && ops.contains(&sum.op));
+        let mean_ns = |sum: &Operations| sum.time_ns / members.count().max(1) as i64;
+        Ok(sums.flat_map(|sum| ranks().map(move |rank| ((comm, sum.op, rank), mean_ns(sum)))).collect())
+    }
+
     /// What each rank did in some operations on a communicator; nothing where the profile has no single ranks.
     pub fn of_ranks(&self, comm: i64, ops: &BTreeSet<i64>) -> Result<Vec<OfRank>, Error> {
+        let mut ranks: BTreeMap<i64, OfRank> = BTreeMap::new();
+        for (_, row) in self.rows(comm, ops)? {
+            let sum = ranks.entry(row.rank).or_insert(OfRank { rank: row.rank, ..OfRank::default() });
+            sum.add(&row);
+        }
+        Ok(ranks.into_values().collect())
+    }
+
+    /// By operation and rank.
+    fn rows(&self, comm: i64, ops: &BTreeSet<i64>) -> Result<Vec<(i64, OfRank)>, Error> {
         let filter = Filter {
             comms: Some([comm].into()),
             ops: Some(ops.clone()),
@@ -131,32 +178,38 @@ impl Run {
             return Ok(Vec::new());
         }
         let Relation { sql, values } = source.rows()?;
-        let sql = format!("SELECT rank, calls, bytes_sent, bytes_recv, time_ns FROM ({sql})");
-        let mut ranks: HashMap<i64, OfRank> = HashMap::new();
+        let sql = format!("SELECT rank, calls, bytes_sent, bytes_recv, time_ns, op FROM ({sql})");
+        let mut ranks: HashMap<(i64, i64), OfRank> = HashMap::new();
         self.profile.query::<(), ()>(&sql, values, |row| {
             let rank = row.get(0)?;
-            let sum = ranks.entry(rank).or_insert(OfRank { rank, ..OfRank::default() });
-            sum.calls = sum.calls.saturating_add(row.get(1)?);
-            sum.bytes_sent = sum.bytes_sent.saturating_add(unsigned(row.get(2)?));
-            sum.bytes_recv = sum.bytes_recv.saturating_add(unsigned(row.get(3)?));
-            sum.time_ns = sum.time_ns.saturating_add(row.get(4)?);
+            let sum = ranks.entry((row.get(5)?, rank)).or_insert(OfRank { rank, ..OfRank::default() });
+            sum.add(&OfRank {
+                rank,
+                calls: row.get(1)?,
+                bytes_sent: unsigned(row.get(2)?),
+                bytes_recv: unsigned(row.get(3)?),
+                time_ns: row.get(4)?,
+            });
             Ok(())
         })?;
-        let mut ranks: Vec<OfRank> = ranks.into_values().collect();
-        ranks.sort_by_key(|rank| rank.rank);
-        Ok(ranks)
+        let mut rows: Vec<(i64, OfRank)> = ranks.into_iter().map(|((op, _), row)| (op, row)).collect();
+        rows.sort_by_key(|(op, row)| (row.rank, *op));
+        Ok(rows)
+    }
+
+    /// The part of the run time.
+    pub fn share(&self, ns: i64) -> f64 {
+        ns as f64 / (self.ledger.run_time_ns as f64).max(1.0)
     }
 
     /// The part of ranks times run time.
-    pub fn share(&self, ns: i128) -> f64 {
+    pub fn share_of_ranks(&self, ns: i128) -> f64 {
         ns as f64 / (self.ledger.whole_ns() as f64).max(1.0)
     }
 
-    /// By how much the run gets shorter at most if ranks no longer spend this: the rank that is then last decides, not the mean.
-    pub fn gain_ns(&self, spent: &BTreeMap<i64, i64>) -> i64 {
-        let left = |rank: i64, wall_ns: i64| wall_ns.saturating_sub(spent.get(&rank).copied().unwrap_or_default());
-        let longest = self.catalog.processes.iter().map(|process| left(process.rank, process.wall_ns)).max();
-        self.ledger.run_time_ns.saturating_sub(longest.unwrap_or_default()).max(0)
+    /// World ranks of the members.
+    pub fn members(&self, comm: i64) -> Ranks {
+        self.comm(comm).and_then(|comm| comm.ranks.as_deref()).map(Ranks::read).unwrap_or_default()
     }
 
     /// Calls of one rank, of a sum over ranks. A collective is counted once for its communicator.

@@ -1,230 +1,416 @@
-//! What can be found, in words. Names in braces are filled in by the rule: `{comm}`, `{op}` and `{ranks}` always, with `{s}` for the verb of one rank, others as it says.
+//! What can be found, in words. Names in braces are filled in by the rule: `{comm}`, `{op}`, `{ranks}` (`{Ranks}` where a sentence begins) and
+//! `{at}`, the line that calls, always, with `{s}` for the verb of one rank; others as it says.
+
+use super::finding::Known;
 
 #[derive(Debug)]
 pub struct Topic {
     pub name: &'static str,
     /// One line.
     pub title: &'static str,
-    /// What was seen.
+    /// What was seen, in a sentence.
     pub text: &'static str,
-    /// What to try.
+    /// What to try, in a sentence.
     pub advice: &'static str,
+    /// What else there is to know, for `through explain`.
+    pub more: &'static str,
     /// When it is said, for the reference.
     pub rule: &'static str,
     pub source: &'static str,
+    /// Its ranks are late to its call: why can be looked for.
+    pub has_late_ranks: bool,
+    /// Without a cause it is not sure.
+    pub needs_cause: bool,
+    /// An upper bound that others may explain: it claims what they leave.
+    pub is_vague: bool,
+    /// Waits for the same ranks say more.
+    pub is_told_by_waits: bool,
+    /// It is why its ranks are late elsewhere.
+    pub is_cause: bool,
+}
+
+impl Topic {
+    /// What the others differ from.
+    pub const PLAIN: Topic = Topic {
+        name: "",
+        title: "",
+        text: "",
+        advice: "",
+        more: "",
+        rule: "",
+        source: "",
+        has_late_ranks: false,
+        needs_cause: false,
+        is_vague: false,
+        is_told_by_waits: false,
+        is_cause: false,
+    };
 }
 
 pub fn topic(name: &str) -> &'static Topic {
     TOPICS.iter().find(|topic| topic.name == name).expect("every rule names a topic")
 }
 
+/// Of late ranks that work longer.
+pub const WORKS: Known = Known {
+    title: "{Ranks} work{s} {longer} longer than the others of {comm}{between}",
+    advice: "Move work from there to the others, or find out why the same work takes longer.",
+};
+/// Of late ranks that are longer in another call.
+pub const CALLS: Known = Known {
+    title: "{Ranks} {is} {longer} longer than the others in {call}, and late to {op} on {comm}",
+    advice: "Find out why that call takes longer there{trace}.",
+};
+
 pub const TOPICS: &[Topic] = &[
     Topic {
         name: "late-rank",
         title: "{op} on {comm} waits for {ranks}",
-        text: "By the {source} the other members wait {waiting} ({share} of the run time) for {ranks}: who spends least in such a call is late.",
-        advice: "Look at what happens there before the call: more work, more input or output, or a slower node. With more ranks than cores, time without a core counts as waiting. Faster communication shortens neither.",
-        rule: "Bounds of waiting in a barrier or a collective in which all ranks exchange show that the same ranks are late (lower bound at least half of the upper one), and they are at most half of the members. Only `info` where a rank that waits does so for less than 30 ms a call and less than 0.6 of the longest call: that may be the scheduler of a machine with more ranks than cores.",
+        text: "The others wait {waiting} each for {ranks} in {op}{at}, by the {source}.",
+        advice: "Look at what {ranks} do{es} before the call: more work, input or output, or a slower node.",
+        more: "All members leave such a call when the last one has come, so the rank that spends least time in it is late, and the others are its victims: faster communication does not help. \
+               Where counters show that the late ranks work longer, or are longer in another call, the title says so. With more ranks than cores, time without a core counts as waiting.",
+        rule: "Bounds of waiting in a barrier or a collective in which all ranks exchange show that the same ranks are late (lower bound at least half of the upper one), and they are at most half of the members. Only `info` where a rank that waits does so for less than 30 ms a call and less than 0.6 of the longest call: that may be the scheduler of a machine with more ranks than cores. The late ranks work longer, or are longer in a call, if that makes up at least half of what each of the others waits.",
         source: "bounds: howto/find-the-reason.md; who spends most is the victim: QMCPACK issue 3985",
+        has_late_ranks: true,
+        ..Topic::PLAIN
     },
     Topic {
         name: "changing-late-rank",
         title: "{op} on {comm} waits for another rank each time",
-        text: "By the {source} {waiting} of {op} is waiting, {each} a call, and not for the same rank each time.",
-        advice: "Look for work that moves between ranks, for noise of the system, and for more ranks than cores. If all ranks share a step that only one does at a time, do it elsewhere or without waiting.",
-        rule: "The upper bound of waiting is at least 10 % of the run time of all ranks and 1 ms a call, the lower bound less than half of it; with a timeline its times count. Only `info` where ranks wait for less than 30 ms a call and less than 0.6 of the longest call, as above.",
+        text: "By the {source} a rank waits {waiting} in {op}{at}, {each} a call, and not for the same rank each time.",
+        advice: "Look for work that moves between ranks, a step that only one rank does at a time, or more ranks than cores.",
+        more: "Counters give an upper bound here: all time beyond the shortest call. A collective that is slow by itself looks the same; a timeline (COMMSEE_TRACE=1) decides.",
+        rule: "The upper bound of waiting is at least 10 % of the run time of the members and 1 ms a call, the lower bound less than half of it; with a timeline its times count. Only `info` where ranks wait for less than 30 ms a call and less than 0.6 of the longest call, as above.",
         source: "simulation: of late ranks in turn the upper bound is within 2 % of the truth",
+        is_vague: true,
+        ..Topic::PLAIN
     },
     Topic {
         name: "load-imbalance",
-        title: "Ranks work unevenly: load balance {balance}",
-        text: "The longest work is that of {ranks}, {waiting} more than the mean.",
-        advice: "Move work away from there, or find out why the same work takes longer: through -e lists the ranks.",
-        rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no findings about late ranks that name the same ranks and cost at least a quarter as much. Only `info` where it is less than 100 ms; then it is said from 30 ms, and of a load balance below 0.5: less may be the scheduler's.",
+        title: "{Ranks} work{s} {longer} longer than the mean",
+        text: "Load balance is {balance}: the other ranks wait{calls}.",
+        advice: "Move work away from {ranks}, or find out why the same work takes longer there.",
+        more: "Load balance is the mean over the maximum of the time outside MPI. What the run gains is the maximum less the mean: the same work, spread evenly. through show --efficiency shows it as a factor of the efficiency, through -e lists the ranks.",
+        rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no findings about late ranks that name the same ranks and show at least a quarter as much waiting. Only `info` where it is less than 100 ms; then it is said from 30 ms, and of a load balance below 0.5: less may be the scheduler's.",
         source: "POP: 0.8 is acceptable",
+        is_vague: true,
+        is_told_by_waits: true,
+        ..Topic::PLAIN
     },
     Topic {
         name: "slow-node",
-        title: "Node {host} works longer than the others",
-        text: "Ranks of {host} spend {ratio} times as long outside MPI as the mean of the other nodes, and alike among themselves: the node is slow, or has more work.",
-        advice: "Compare its clock rate, memory and neighbours with those of the others, or run without it.",
+        title: "{Ranks} on node {host} work{s} {longer} longer than the others",
+        text: "Ranks of {host} spend {ratio} times as long outside MPI as the mean of the other nodes, and alike among themselves.",
+        advice: "Compare the node's clock rate, memory and neighbours with those of the others, or run without it.",
+        more: "All ranks of one node are slower by the same factor: either the node is slow, or the program gives it more work.",
         rule: "Balance inside nodes at least 0.9 and between nodes below 0.85, on three nodes or more.",
         source: "TALP splits load balance so",
+        is_cause: true,
+        ..Topic::PLAIN
     },
     Topic {
         name: "needless-barrier",
         title: "Barrier on {comm} may be needless",
-        text: "{calls} barriers a rank take {time}; as often the ranks call {other} on the same members, which makes them wait for each other anyway.",
-        advice: "Leave the barrier out, unless something beside MPI (a file, shared memory) depends on it.",
-        rule: "At least 50 barriers a rank, at most as many as calls of collectives in which all ranks exchange on communicators with the same members; `info` whatever it costs. What ranks wait in it for one that is always late is not counted: they would wait in the next call.",
+        text: "{calls} barriers a rank{at} take {time}{waiting}, and {other} makes the same ranks wait for each other anyway.",
+        advice: "Leave the barrier out, unless files, shared memory or another library depend on it.",
+        more: "What ranks wait in the barrier for a late one they would wait in the next collective, so it is not counted as a gain.",
+        rule: "At least 50 barriers a rank, at most as many as calls of collectives in which all ranks exchange on communicators with the same members; `info` whatever it costs. Waiting that counters or a timeline show is not counted.",
         source: "Cray, IPM and Scalasca count time before barriers apart",
+        ..Topic::PLAIN
     },
     Topic {
         name: "small-messages",
         title: "Many small messages on {comm}",
-        text: "{op} sends {per_pair} messages of {size} on average from rank to rank, {per_step} for each time that a rank waits for others; to send and to post them takes {time}.",
-        advice: "Collect what goes to the same rank between two points of waiting into one message: a buffer, a derived datatype, or a neighborhood collective.",
+        text: "{op}{at} sends {per_pair} messages of {size} on average from rank to rank, {per_step} for each time that a rank waits for others.",
+        advice: "Collect what goes to the same rank into one message: a buffer, a derived datatype, or a neighborhood collective.",
+        more: "The gain is the time of sending and posting; each message costs a latency. Time in receives and probes is not counted, since a rank waits there for others.",
         rule: "On average at most 1000 bytes a message, at least 100 messages for each pair of ranks, and at least 4 for each call of a rank that waits: collectives, receives (also MPI_Sendrecv and MPI_Probe), and completions. `info` whatever it costs; time in receives and probes is not counted, since a rank waits there for others.",
         source: "Periscope: small messages are below 1000 bytes on average",
+        ..Topic::PLAIN
     },
     Topic {
         name: "fragmented-collectives",
         title: "Many small {op} on {comm}",
-        text: "{calls} calls a rank with {size} each take {time}{waiting}, {ratio} times as many as any other call that makes ranks wait.",
+        text: "{calls} calls a rank{at} with {size} each take {time}{waiting}, {ratio} times as many as any other call that makes ranks wait.",
         advice: "Put values that are wanted at the same time into one call with a longer buffer.",
+        more: "A small collective costs its latency, whatever it carries. Waiting for a late rank is not counted as a gain.",
         rule: "At least 200 collective calls of one kind a rank with at most 1 KiB on average, at least 4 times as many as of any other collective or call over several requests, and on average at most 250 µs of work between two calls.",
         source: "latency counts per call; Periscope",
+        ..Topic::PLAIN
     },
     Topic {
         name: "communicator-leak",
-        title: "{creator} on {comm} makes communicators that nobody frees",
-        text: "{count} communicators with the same parent, creator and birthplace{place} were never freed{of_root}; MPI libraries have room for some thousands.",
+        title: "{creator} on {comm} makes communicators that nobody frees{place}",
+        text: "{count} communicators with the same parent, creator and birthplace were never freed{of_root}.",
         advice: "Call MPI_Comm_free when one is no longer needed, or make it once.",
+        more: "MPI libraries have room for some thousands of communicators; then the program aborts.",
         rule: "At least 32 communicators of one family with the same rank 0 that were not freed.",
         source: "MPICH: 2048 context ids a process; the reference tool aborts at 65 536",
+        ..Topic::PLAIN
     },
     Topic {
         name: "communicator-churn",
-        title: "{creator} on {comm} makes the same communicators again and again",
-        text: "{count} communicators of one family were made{place}, and {freed}; making and freeing takes {time}.",
+        title: "{creator} on {comm} makes the same communicators again and again{place}",
+        text: "{count} communicators of one family were made, and {freed}; making and freeing takes {time}.",
         advice: "Make the communicator once and keep it.",
+        more: "Making a communicator is collective over its parent: every rank waits for the last one.",
         rule: "At least 32 communicators of one family with the same rank 0, not all of which were kept; `info` whatever it costs.",
         source: "creation is collective over the parent (MPI-4.1, 7.4)",
+        ..Topic::PLAIN
     },
     Topic {
         name: "unused-communicators",
-        title: "Communicators that nobody uses are made from {comm}",
-        text: "On {count} communicators of one family{place} no rank communicates; making them takes {time}.",
-        advice: "Leave them out. A library may make one for itself and not need it: then it is no trouble.",
+        title: "Communicators that nobody uses are made from {comm}{place}",
+        text: "On {count} communicators of one family no rank communicates; making them takes {time}.",
+        advice: "Leave them out, unless a library makes one for itself and does not need it here.",
+        more: "Each takes a context id of the library and a collective call.",
         rule: "At least 8 communicators of one family with the same rank 0 on which no call but MPI_Comm_free and the like was made.",
         source: "Score-P lists communicators and does not total them",
+        ..Topic::PLAIN
     },
     Topic {
         name: "polling",
         title: "{op} on {comm} polls",
-        text: "{calls} calls of {op} take {time}: {ratio} for each message or request.",
+        text: "{calls} calls of {op}{at} take {time}: {ratio} for each message or request.",
         advice: "Wait for completion (MPI_Wait, MPI_Waitany, MPI_Probe), or do more work between two calls.",
+        more: "Most of these calls find nothing. Polling is right where there is other work to do in between.",
         rule: "At least 20 calls of MPI_Test, MPI_Testall, MPI_Testany, MPI_Testsome, MPI_Iprobe or MPI_Improbe for each request and receive, and 10 000 in all.",
         source: "HPC Challenge's MPIRandomAccess polls with Testany",
+        ..Topic::PLAIN
     },
     Topic {
         name: "root-funnel",
         title: "All messages on {comm} go to {ranks}",
         text: "{share} of {messages} messages on {comm} end at {ranks}, from all other members: it receives one after the other.",
         advice: "Use MPI_Reduce or MPI_Gather, which form a tree, let ranks send less often, or spread the receiver's work.",
+        more: "The time of the receiver grows with the number of ranks. Where a rank collects results of different work, as a master does, the pattern is meant.",
         rule: "At least 90 % of at least 100 messages on a communicator of 4 ranks or more end at one rank, and all other members send to it; `info` whatever it costs.",
         source: "star pattern: Snoopie, Cray grid detection",
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "one-to-all",
+        title: "{Ranks} sends to every other rank of {comm} by hand",
+        text: "{share} of {messages} messages on {comm} start at {ranks}{at}, with equal bytes to each other member.",
+        advice: "If all get the same data use MPI_Bcast, if each gets its part MPI_Scatter: both form a tree.",
+        more: "A profile knows how many bytes were sent, not whether they are the same. The time of the sender grows with the number of ranks.",
+        rule: "At least 90 % of at least 100 messages on a communicator of 4 ranks or more start at one rank, which sends as many messages and as many bytes to each other member; `info` whatever it costs.",
+        source: "the mirror of root-funnel; MPI-4.1, 6.4",
+        ..Topic::PLAIN
     },
     Topic {
         name: "gather-bcast",
         title: "{op} and Bcast on {comm} are an {better}",
-        text: "Both are called {calls} times, with the same root, and what is collected there ({size}) is what goes to all.",
+        text: "Both are called {calls} times with the same root, {ranks}, and what is collected there ({size}) is what goes to all.",
         advice: "Call {better}: one call, no root through which everything goes, and algorithms with fewer steps.",
+        more: "The outcome is the same if the data is not changed in between, which a profile does not know.",
         rule: "MPI_Gather, MPI_Gatherv or MPI_Reduce and MPI_Bcast on one communicator with equal calls, at least 10, one root, and equal bytes to within 1 %.",
         source: "MPI-4.1, 6.7: the outcome of Allgather is that of Gather and Bcast",
+        ..Topic::PLAIN
     },
     Topic {
         name: "uneven-bytes",
-        title: "{ranks} {does}{s} {ratio} times the mean in {op} on {comm}",
-        text: "Of {ranks} it is {most}, the mean is {mean}: the others wait for the longest transfer.",
+        title: "{Ranks} {does}{s} {ratio} times the mean in {op} on {comm}",
+        text: "The most of a rank is {most}, the mean is {mean}, and the others wait for the longest transfer{at}.",
         advice: "Divide the data more evenly over the ranks.",
+        more: "With even bytes the longest transfer takes that much less, if the time of the call is transfer and not waiting.",
         rule: "In a v collective or neighborhood collective with at least 10 calls the bytes that a rank sends, or those that it receives, are at least twice the mean.",
         source: "Drishti: 30 % imbalance of sizes; here more, since ranks at borders have less",
+        ..Topic::PLAIN
     },
     Topic {
         name: "odd-sibling",
         title: "{op} on {comm} is slower than on its siblings",
-        text: "With the same calls and bytes {op} takes {time} a rank on {comm}, without waiting, and {other} on {count} communicators that were made alike.",
+        text: "With the same calls and bytes {op} takes {time} a rank on {comm}, without waiting, and {other} on {count} similar communicators.",
         advice: "Compare where its members run: more nodes, another switch, a busy node.",
+        more: "Compared is the rank that spends least, so that waiting for late ranks does not count.",
         rule: "Of a family of at least 3 with equal calls and bytes, the least time of a member is at least 1.5 times the median of the others, and its shortest call 1.2 times the shortest of each.",
         source: "the mpisee paper finds such by hand (Fig. 10)",
+        ..Topic::PLAIN
     },
     Topic {
         name: "slower-though-smaller",
         title: "{op} on {comm} is slower than on larger communicators",
         text: "With {size} a rank and call, {op} takes {each} on {ranks_of} ranks and {other} on {larger} ranks.",
         advice: "Compare algorithms of the collective: through tune writes what to try.",
+        more: "Libraries choose the algorithm by the number of ranks and bytes; a bad choice shows as a smaller communicator that takes longer.",
         rule: "Equal bytes of a rank in a call to within 1 %, at least 10 calls, fewer ranks, at least 1.5 times the least time a call, and 1.2 times the shortest call.",
         source: "mpisee paper: Alltoallv on 16 ranks took 9.5 s, on 64 ranks 3.7 s",
+        ..Topic::PLAIN
     },
     Topic {
         name: "late-sender",
-        title: "{op} on {comm} waits for late senders",
-        text: "{waiters} {waiting} for messages that are sent later than they are received, {each} each time. Named are the senders of most of it, where they are few.",
-        advice: "Send as soon as the data is there, receive later (MPI_Irecv, work, MPI_Wait), or find out why the sender is late: more work, or it waits itself.",
+        title: "{op} on {comm} waits for late senders{named}",
+        text: "{waiters} {waiting}{at} for messages that are sent later than they are received, {each} a message.",
+        advice: "Send as soon as the data is there, receive later (MPI_Irecv, work, MPI_Wait), or find out why the sender is late.",
+        more: "A sender is late because it works longer or waits itself. Named are the senders of most of the waiting, where they are few.",
         rule: "Late Sender and Wrong Order by Scalasca's definitions take a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Named are the senders that stand out: of what is waited for them beyond the median sender they make up 0.8, and of all waiting half. Needs a timeline.",
         source: "Scalasca: Late Sender",
+        ..Topic::PLAIN
     },
     Topic {
         name: "serial-chain",
-        title: "{ranks} work one after the other: {op} on {comm}",
-        text: "Each of {ranks} waits for the one before it, which waits itself, and so longer from rank to rank: {waiting} in all.",
-        advice: "Let ranks begin on parts that need no neighbour, send parts earlier (a pipeline), or order the work so that several chains run at once.",
+        title: "{Ranks} work one after the other: {op} on {comm}",
+        text: "Each of {ranks} waits{at} for the one before it, which waits itself, and so longer from rank to rank: {mean} on average.",
+        advice: "Let ranks begin on parts that need no neighbour, send parts earlier (a pipeline), or run several chains at once.",
+        more: "In a pipeline only the first parts wait. A chain over all ranks takes as long as one rank would take for everything.",
         rule: "A chain of at least 4 ranks of which each waits longest for a message of the one before it, and longer than that one by at least half of what the second one waits. Needs a timeline.",
         source: "Scalasca: Late Sender, followed to its cause",
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "waiting-ring",
+        title: "{Ranks} wait for each other in a ring: {op} on {comm}",
+        text: "Each of {ranks} waits{at} longest for the rank before it, and the first one for the last: {mean} on average.",
+        advice: "Let each rank send before it receives, pass parts on earlier, or use MPI_Sendrecv or a collective.",
+        more: "Something goes around the ring and only its holder works, or a delay of one rank travels from rank to rank.",
+        rule: "At least 4 ranks of which each waits longest for a message of the one before it, which ends where it began, and each for at least half as long as the one that waits longest. Needs a timeline.",
+        source: "Scalasca: Late Sender, followed to its cause",
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "late-root",
+        title: "{op} on {comm} waits for its root, {ranks}",
+        text: "{waiters} {waiting} in {op}{at} before the root comes, {each} a call.",
+        advice: "Look at what the root does before the call, or call it earlier there (MPI_Ibcast).",
+        more: "The others of a broadcast or scatter cannot begin before the root does. The root works longer, waits itself, or does input alone.",
+        rule: "Late Broadcast by Scalasca's definition takes a noticeable time. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
+        source: "Scalasca: Late Broadcast",
+        has_late_ranks: true,
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "early-root",
+        title: "The root of {op} on {comm}, {early}, waits for {ranks}",
+        text: "The root waits {waiting} in {op}{at} before the first other rank comes, {each} a call.",
+        advice: "Let the root do more of the work, or look at why the others come late.",
+        more: "The root of a reduction or gather is early if it has less to do than the others.",
+        rule: "Early Reduce by Scalasca's definition takes a noticeable time. Only `info` where the root waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
+        source: "Scalasca: Early Reduce",
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "late-receiver",
+        title: "{op} on {comm} waits for late receivers{named}",
+        text: "{waiters} {waiting}{at} before the receiver is ready, {each} a message: the messages are too long to be sent at once.",
+        advice: "Post receives earlier (MPI_Irecv before the work), or send with MPI_Isend and wait later.",
+        more: "A long message (rendezvous) is sent when its receive is posted and the library of the receiver makes progress, which it may do only within MPI calls.",
+        rule: "Late Receiver by Scalasca's definition takes a noticeable time; the receive is also a MPI_Irecv with its completion. Only `info` where a rank waits for less than 30 ms each time and less than 0.6 of the longest call. Needs a timeline.",
+        source: "Scalasca: Late Receiver",
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "waiting-sends",
+        title: "{op} on {comm} waits, perhaps for late receivers",
+        text: "{calls} calls with {size}{at} take {each} on average, and the shortest took {shortest}.",
+        advice: "Record a timeline of a short run (COMMSEE_TRACE=1): through advise then names who is late.",
+        more: "Sends of one size take about equal time, unless they wait: a long message is sent when its receiver is ready.",
+        rule: "At least 10 blocking sends of one size class take 100 times as long on average as the shortest one, and 1 ms. Always `info`. Without a timeline.",
+        source: "measured: 7 µs against 7 ms",
+        is_vague: true,
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "late-epoch",
+        title: "{op} on {comm} waits for {ranks}",
+        text: "The others wait {waiting} each for {ranks} in {op}{at}, by the {source}.",
+        advice: "Look at what {ranks} do{es} before it, or synchronize only with the ranks that exchange data (MPI_Win_post, MPI_Win_start).",
+        more: "A fence is a barrier of the window's group: the rank that spends least time in it is late. Where the others lock and flush instead, nobody has to wait.",
+        rule: "As `late-rank`, of MPI_Win_fence, and only where the late ranks work longer, or are longer in another call: a fence need not hold all.",
+        source: "Scalasca: Wait at Fence",
+        has_late_ranks: true,
+        needs_cause: true,
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "waiting-flush",
+        title: "{op} on {comm} waits for its target, {ranks}",
+        text: "{calls} calls{at} take {each} on average, the shortest took {shortest}, and nearly all accesses are to {ranks}.",
+        advice: "Let {ranks} enter MPI more often, or let the library make progress by itself (MPICH_ASYNC_PROGRESS=1).",
+        more: "Without hardware for it an access is done by its target, in the next MPI call that it makes.",
+        rule: "At least 10 MPI_Win_lock, MPI_Win_flush, MPI_Win_flush_all, MPI_Win_unlock or MPI_Win_unlock_all take 100 times as long on average as the shortest one, and 1 ms, or 10 ms; at least 90 % of the accesses are to one rank. `warn` at most, `info` below 30 ms a call and less than 0.6 of the longest one.",
+        source: "Scalasca: Wait for Progress",
+        ..Topic::PLAIN
+    },
+    Topic {
+        name: "flush-per-access",
+        title: "Each {op} on {comm} is flushed by itself",
+        text: "{calls} accesses of {size} are completed by {flushes} flushes, which take {time}.",
+        advice: "Flush once after many accesses (MPI_Win_flush_all), or put them into one access.",
+        more: "A flush waits until the access is complete at its target: a round trip. Accesses to one target before one flush share it.",
+        rule: "More than 1000 MPI_Put, MPI_Get, MPI_Accumulate or their request forms with at most 1000 bytes on average, and at least one MPI_Win_flush, MPI_Win_flush_all or their local forms, or MPI_Win_unlock, for each 2 of them; `info` whatever it costs.",
+        source: "MPI-4.1, 12.5.4: a flush completes all accesses before it",
+        ..Topic::PLAIN
     },
     Topic {
         name: "non-contiguous-data",
         title: "{op} on {comm} is given data with gaps",
-        text: "{share} of the bytes ({size}) have datatypes with gaps, mostly {datatype}: MPI copies them together before it sends, and apart after it received.",
-        advice: "Store what is sent side by side, or compare with a copy of your own (MPI_Pack, a loop): libraries differ in how fast they pack.",
+        text: "{share} of the bytes ({size}) have datatypes with gaps, mostly {datatype}: MPI packs them before it sends, and unpacks them after it received.",
+        advice: "Store what is sent side by side, or compare with a copy of your own (MPI_Pack, a loop).",
+        more: "Libraries differ in how fast they pack. A profile cannot tell what packing takes of these calls.",
         rule: "At least half of the bytes of an operation, 1 MiB and 100 arguments have datatypes with gaps; `info` whatever it costs, `warn` at most. Needs COMMSEE_DATATYPES=1.",
-        source: "MPI-4.1, 5.1: datatypes describe memory with gaps; what packing takes cannot be told from a profile",
+        source: "MPI-4.1, 5.1: datatypes describe memory with gaps",
+        ..Topic::PLAIN
     },
     Topic {
         name: "tiny-one-sided",
         title: "Many tiny {op} on {comm}",
         text: "{calls} accesses ({share} of all) move {size} each and take {time}.",
         advice: "Put what goes to the same rank into one access: a longer buffer, or a derived datatype.",
-        rule: "More than 1000 MPI_Put, MPI_Get, MPI_Accumulate or their request forms, and more than 10 %, with at most 1000 bytes on average in their size class, and at least 4 for each call that synchronizes; `info` whatever it costs.",
+        more: "Each access costs a message, and often a reply.",
+        rule: "More than 1000 MPI_Put, MPI_Get, MPI_Accumulate or their request forms, and more than 10 %, with at most 1000 bytes on average in their size class, and at least 4 for each call that ends an epoch; `info` whatever it costs.",
         source: "Drishti: small requests, more than 10 % and more than 1000; Periscope: 1000 bytes",
+        ..Topic::PLAIN
     },
     Topic {
         name: "tiny-file-accesses",
         title: "Many tiny {op} on {comm}",
         text: "{calls} accesses ({share} of all){files} read or write {size} each and take {time}.",
-        advice: "Collect them in a buffer, or use collective forms (MPI_File_write_all) with a file view, which let the library put accesses together.",
+        advice: "Collect them in a buffer, or use collective forms (MPI_File_write_all) with a file view.",
+        more: "Collective forms let the library put the accesses of all ranks together.",
         rule: "More than 1000 accesses that are not collective, and more than 10 %, with at most 4 KiB on average in their size class; `info` whatever it costs.",
         source: "Drishti: small requests, more than 10 % and more than 1000; less than a block of a file system",
+        ..Topic::PLAIN
     },
     Topic {
         name: "network-inside-node",
-        title: "Ranks of one node use TCP on {comm}",
-        text: "{messages} messages with {size} between ranks of one node went through TCP ({ranks}), not through memory.",
-        advice: "Let UCX choose: unset UCX_TLS, or add sm (posix, sysv, cma) to it; in containers share /dev/shm and the process namespace.",
+        title: "{Ranks} of one node use TCP on {comm}",
+        text: "{messages} messages with {size} between ranks of one node went through TCP, not through memory.",
+        advice: "Let UCX choose (unset UCX_TLS), or add sm to it; in containers share /dev/shm and the process namespace.",
+        more: "Shared-memory transports of UCX are posix, sysv, xpmem, cma and knem.",
         rule: "Ranks of one host exchange at least 1 MiB or 1000 messages by a transport of UCX that is TCP; `warn` whatever it costs. Needs the UCX hook.",
         source: "UCX: shared-memory transports are posix, sysv, xpmem, cma and knem",
+        ..Topic::PLAIN
     },
     Topic {
         name: "staged-gpu-messages",
         title: "Messages of a GPU's memory go through the host on {comm}",
         text: "MPI calls make {copies} copies with {size} between GPUs and the host ({ranks}), which take {time} on the GPUs.",
-        advice: "Inside a node let each process see the others' GPUs (CUDA_VISIBLE_DEVICES) and UCX use cuda_ipc (UCX_TLS must not leave it out); between nodes ask for GPUDirect RDMA. What a library reduces on the host has to go there.",
+        advice: "Inside a node let UCX use cuda_ipc (UCX_TLS, CUDA_VISIBLE_DEVICES); between nodes ask for GPUDirect RDMA.",
+        more: "Each process must see the GPUs of the others, and UCX_TLS must not leave cuda_ipc out. What a library reduces on the host has to go there.",
         rule: "In MPI calls on a communicator at least 1 MiB is copied from GPUs to the host or back, copies that NCCL makes aside; `info` whatever it costs, which is what the copies take on the GPUs. Needs the module `gpu`.",
         source: "UCX: cuda_ipc and cuda_copy; measured: howto/gpu.md",
+        ..Topic::PLAIN
     },
     Topic {
         name: "straddled-threshold",
         title: "Messages of {op} on {comm} straddle the rendezvous threshold",
         text: "Of {messages} messages of {size} bytes {share} are eager, the others agree with the receiver first.",
-        advice: "Compare runs with UCX_RNDV_THRESH below and above the size: the faster protocol for all of them may save time.",
+        advice: "Compare runs with UCX_RNDV_THRESH below and above the size.",
+        more: "The faster protocol for all of them may save time.",
         rule: "At least 100 messages of one size class, of which each protocol has at least 10 %; `info`. Needs the UCX hook.",
         source: "UCX: UCX_RNDV_THRESH",
-    },
-    Topic {
-        name: "heaviest-call",
-        title: "{op} on {comm} is the heaviest call",
-        text: "It takes {share} of the run time, MPI {mpi} in all, and no other finding explains most of it: {known}.",
-        advice: "{next} {sites}",
-        rule: "MPI takes at least 20 % of the run time of all ranks, the call that takes most at least 5 %, on communicators that were made alike together, and no other finding half of what it takes. Always `info`: it may be as it should be.",
-        source: "POP: a parallel efficiency of 0.8 is acceptable",
+        ..Topic::PLAIN
     },
     Topic {
         name: "startup-cost",
         title: "{op} takes {time}",
-        text: "The ranks spend {time} in {op}, beside a run time of {run}.",
-        advice: "Start fewer, longer jobs; look at the file system that libraries are loaded from and at how the launcher wires up ranks.",
+        text: "The ranks spend {time} in {op}, on top of a run time of {run}.",
+        advice: "Start fewer, longer jobs, and look at the file system of the libraries and at how the launcher wires up ranks.",
+        more: "MPI_Init and MPI_Finalize lie outside of the run time that shares are shares of.",
         rule: "MPI_Init or MPI_Finalize takes at least 5 s and a tenth of the run time.",
         source: "MAQAO: profiles shorter than 10 s say little",
+        ..Topic::PLAIN
     },
 ];

@@ -1,20 +1,24 @@
-//! `through advise`.
+//! `through advise` and `through explain`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::{Entries, Input, Output};
+use crate::advise::Level;
 
 /// What to look at, for people and for continuous integration.
 #[derive(Debug, Default, Args)]
-#[command(after_help = "Exit status: 0 nothing above info, 1 findings to act on, 2 error")]
+#[command(after_help = "Exit status: 0, 1 with --fail-on where a finding reaches its level, 2 error")]
 pub struct Advise {
     #[command(flatten)]
     pub input: Input,
     /// Leave out findings that this profile also has
     #[arg(long, value_name = "PROFILE")]
     pub since: Option<PathBuf>,
+    /// For continuous integration: exit with status 1 if a finding has this level or a higher one
+    #[arg(long, value_name = "LEVEL")]
+    pub fail_on: Option<Level>,
     /// Measurements of the machine, made by groupbench: also find calls below them
     #[arg(long, value_name = "BENCH.db", num_args = 1..)]
     pub bench: Vec<PathBuf>,
@@ -22,4 +26,12 @@ pub struct Advise {
     pub entries: Entries,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// What a finding means.
+#[derive(Debug, Default, Args)]
+pub struct Explain {
+    /// A topic of advice, such as late-rank; without it all are listed
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<String>,
 }

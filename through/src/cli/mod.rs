@@ -17,7 +17,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-pub use advise::Advise;
+pub use advise::{Advise, Explain};
 pub use answer::{answer, no_such_command};
 pub use export::{Export, Exported};
 pub use generate::{Generate, documented};

@@ -5,13 +5,12 @@ use std::rc::Rc;
 use super::{opened, shown};
 use crate::advise::Beyond;
 use crate::cli::Advise;
-use crate::document::Value;
 use crate::error::Error;
 use crate::query::open::Profile;
 use crate::views::{Question, advise as view};
 
-/// Whether there is anything to act on.
-pub fn advise(advise: &Advise, beyond: Beyond) -> Result<bool, Error> {
+/// The exit status.
+pub fn advise(advise: &Advise, beyond: Beyond) -> Result<u8, Error> {
     let output = &advise.output;
     let since = advise.since.as_deref().map(Profile::open).transpose()?.map(Rc::new);
     let question = Question {
@@ -21,7 +20,12 @@ pub fn advise(advise: &Advise, beyond: Beyond) -> Result<bool, Error> {
         format: output.format(),
         ..Question::new(opened(&advise.input)?)
     };
-    let document = shown(&question, output.output.as_deref(), || view::document(&question, beyond))?;
-    let above = document.numbers.iter().find(|(name, _)| *name == "findings_above_info");
-    Ok(above.is_some_and(|(_, number)| *number != Value::Number(0)))
+    let mut worst = None;
+    shown(&question, output.output.as_deref(), || {
+        let document;
+        (document, worst) = view::document(&question, beyond)?;
+        Ok(document)
+    })?;
+    // The worst level comes first.
+    Ok(u8::from(worst.zip(advise.fail_on).is_some_and(|(worst, limit)| worst <= limit)))
 }

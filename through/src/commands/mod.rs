@@ -4,6 +4,7 @@ pub mod advise;
 mod clean;
 mod collect;
 pub mod exec;
+pub mod explain;
 pub mod export;
 pub mod generate;
 pub mod layers;

@@ -13,6 +13,9 @@ pub struct Family {
     pub size: Option<u64>,
     /// What the program calls all of them.
     pub label: Option<String>,
+    /// What tells it from its siblings: the line that made them (`grid.c:11`), or its first member.
+    pub origin: String,
+    pub first_name: String,
     /// In the order of their names.
     pub members: Vec<i64>,
 }
@@ -30,6 +33,17 @@ pub fn alike(comm: &Communicator) -> Alike<'_> {
     (comm.layer.as_deref(), comm.creator.as_deref(), comm.size, comm.remote_size, comm.site)
 }
 
+/// What tells a family from its siblings: the line that made its first member, or that member.
+pub fn origin(catalog: &Catalog, first: &Communicator) -> String {
+    let spot = first.site.and_then(|site| catalog.sites.spot(site)).filter(|spot| spot.nameless.is_none());
+    spot.map_or_else(|| first_of(&first.name), |spot| spot.text.clone())
+}
+
+/// `s0.1…`
+pub fn first_of(name: &str) -> String {
+    format!("{name}…")
+}
+
 impl Families {
     pub fn of(catalog: &Catalog) -> Families {
         let mut groups: BTreeMap<(Option<&str>, Alike), Vec<&Communicator>> = BTreeMap::new();
@@ -43,9 +57,23 @@ impl Families {
             families.by_member.extend(members.iter().map(|member| (*member, families.list.len())));
             let [parent, creator] = [parent, creator].map(|name| name.map(str::to_owned));
             let label = comms[0].label.clone().filter(|_| comms.iter().all(|comm| comm.label == comms[0].label));
-            families.list.push(Family { parent, creator, size, label, members });
+            let origin = origin(catalog, comms[0]);
+            let first_name = comms[0].name.clone();
+            families.list.push(Family { parent, creator, size, label, origin, first_name, members });
         }
+        families.tell_apart();
         families
+    }
+
+    /// A line that two callers share makes two families.
+    fn tell_apart(&mut self) {
+        let mut titles: HashMap<String, usize> = HashMap::new();
+        self.list.iter().for_each(|family| *titles.entry(family.title(0)).or_default() += 1);
+        for family in &mut self.list {
+            if titles[&family.title(0)] > 1 {
+                family.origin = format!("{}, {}", family.origin, first_of(&family.first_name));
+            }
+        }
     }
 
     /// Nothing: there is no other like it.
@@ -64,7 +92,7 @@ impl Family {
         self.members[0]
     }
 
-    /// `400 × Comm_split of W0.0, 2 ranks`, of those that are meant; with a label `4 × "row", Comm_split of W0.0, 2 ranks`.
+    /// `400 × Comm_split (grid.c:11) of W0.0, 2 ranks`, of those that are meant; with a label `4 × "row" (grid.c:11), Comm_split of W0.0, 2 ranks`.
     pub fn title(&self, members: usize) -> String {
         let creator = match self.creator.as_deref() {
             Some("unknown") | None => "communicator",
@@ -72,8 +100,12 @@ impl Family {
         };
         let parent = self.parent.as_ref().map(|parent| format!(" of {parent}")).unwrap_or_default();
         let size = self.size.map(|size| format!(", {}", units::count(size, "rank"))).unwrap_or_default();
-        let label = self.label.as_ref().map(|label| format!("\"{label}\", ")).unwrap_or_default();
-        format!("{members} × {label}{creator}{parent}{size}")
+        let origin = &self.origin;
+        // What tells it from others comes first: narrow tables cut the end.
+        match &self.label {
+            Some(label) => format!("{members} × \"{label}\" ({origin}), {creator}{parent}{size}"),
+            None => format!("{members} × {creator} ({origin}){parent}{size}"),
+        }
     }
 }
 
@@ -111,7 +143,24 @@ mod tests {
         assert_eq!(families.iter().count(), 1);
         let family = families.find(4).unwrap();
         assert_eq!((family.members.as_slice(), family.first()), (&[3, 2, 4][..], 3));
-        assert_eq!(family.title(3), "3 × Comm_split of W0.0, 2 ranks");
+        assert_eq!(family.title(3), "3 × Comm_split (s0.1…) of W0.0, 2 ranks");
         assert!(families.find(5).is_none() && families.find(6).is_none());
+    }
+
+    /// Rows and columns of a square grid have the same parent, creator and size.
+    #[test]
+    fn families_that_another_line_made_have_another_title() {
+        let mut catalog = sample::catalog();
+        catalog.communicators = [
+            split(2, "s0.1", 2, Some(7)),
+            split(3, "s2.1", 2, Some(7)),
+            split(4, "s0.2", 2, Some(8)),
+            split(5, "s1.2", 2, Some(8)),
+        ]
+        .into();
+        let families = Families::of(&catalog);
+        let title = |comm| families.find(comm).unwrap().title(2);
+        assert_ne!(title(2), title(4));
+        assert_eq!((title(2), title(3)), (title(3), title(2)));
     }
 }

@@ -14,10 +14,14 @@ pub struct Item {
     pub level: &'static str,
     pub is_high: bool,
     pub title: String,
-    /// Sentences.
+    /// What the run gains, and how sure that is.
+    pub gain: String,
+    /// What was seen, and what to try.
     pub text: String,
-    /// What it costs and how sure that is.
-    pub cost: String,
+    /// What else there is to know, for a fold of the page.
+    pub more: String,
+    /// Waits that it explains, indented by their depth.
+    pub victims: Vec<String>,
     pub command: String,
 }
 
@@ -38,9 +42,16 @@ impl Drawing for Advice {
                 let before = if at == 0 { level.as_str() } else { "      " };
                 writeln!(out, "{before}{}", terminal.paint(Paint::Strong, line))?;
             }
-            for text in [&item.cost, &item.text] {
+            for text in [&item.gain, &item.text] {
                 for line in wrap(&visible(text), terminal.columns - INDENT) {
                     writeln!(out, "{:INDENT$}{line}", "")?;
+                }
+            }
+            for victim in &item.victims {
+                let own = victim.trim_start();
+                let indent = INDENT + victim.len() - own.len();
+                for (at, line) in wrap(&visible(own), terminal.columns - indent - 3).iter().enumerate() {
+                    writeln!(out, "{:indent$}{} {line}", "", if at == 0 { "<-" } else { "  " })?;
                 }
             }
             writeln!(out, "{:INDENT$}{}", "", terminal.paint(Paint::Faint, &visible(&item.command)))?;

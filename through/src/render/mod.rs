@@ -18,7 +18,7 @@ pub mod parquet;
 pub mod relations;
 mod summary;
 mod table;
-mod words;
+pub mod words;
 
 use std::io::{self, Write};
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::context::shorten;
 use super::{Column, Context, Flag, Part, Question, View, column};
-use crate::advise::{Beyond, Finding, Level, Run, advise};
+use crate::advise::{Beyond, Confidence, Finding, Level, Run, advise};
 use crate::document::{Document, Drawing, Format, Line, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
@@ -22,59 +22,80 @@ pub const VIEW: View = View {
     flag: Flag::Default,
     help: "What to look at, and what to try",
     meaning: "findings, the costliest first, each with what shows it",
-    note: "[Advice](advice.md) lists all topics with their thresholds and sources. `level` is `high` from 10 % of the run time of all ranks, `warn` from 3 %, `info` from 1 %. `confidence` is `exact` (counts and sums), `bound` (what follows from them at least or at most), `timeline` or `datatypes`. \
-           `gain_bound_s`: the run gets shorter by this at most, if all of it is mended. Each entry of `evidence` has `what`, `value`, `threshold`, and `sql`, which gives the value on the profile. `findings_above_info` counts what is `warn` or `high`; the exit status is 1 if there is any.",
+    note: "[Advice](advice.md) lists all topics with their thresholds and sources. `level` is `high` where the run gains 10 % of its time, `warn` from 3 %, `info` from 1 %. `confidence` is `exact` (counts and sums), `bound` (what follows from them at least or at most), `timeline` or `datatypes`. \
+           `gain_s`: the run gets shorter by this at most if it is fixed; what several findings claim counts for the costliest, so that all together never exceed the run. \
+           A wait that another finding explains follows it: `cause` is the title of that one, and it has neither level nor gain. Each entry of `evidence` has `what`, `value`, `threshold`, and `sql`, which gives the value on the profile. `findings_above_info` counts what is `warn` or `high`.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "findings",
     lacks: &[],
     empty: "the profile holds no ranks",
     parts: &[Part { name: "findings", headings: || column::headings(COLUMNS) }],
-    ask: |question| document(question, |_, _| Ok(Vec::new())),
+    ask: |question| Ok(document(question, |_, _| Ok(Vec::new()))?.0),
 };
 
 struct Found {
     run: Run,
 }
 
-type Of = Column<Finding, Found>;
+/// A finding, or a wait below the one that explains it.
+struct Row {
+    finding: Finding,
+    cause: Option<String>,
+}
+
+impl Row {
+    /// A wait that another one explains gains nothing by itself.
+    fn own(&self) -> Option<&Finding> {
+        Some(&self.finding).filter(|_| self.cause.is_none())
+    }
+}
+
+type Of = Column<Row, Found>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("topic", Unit::Text, "what was found ([topics](advice.md))", |_, row| Value::text(row.topic.name)),
-    Of::record("title", Unit::Text, "in one line", |found, row| Value::owned(row.title(&found.run))),
-    Of::record("text", Unit::Text, "what was seen, and what to try", |found, row| Value::owned(row.text(&found.run))),
+    Of::record("topic", Unit::Text, "what was found ([topics](advice.md))", |_, row| {
+        Value::text(row.finding.topic.name)
+    }),
+    Of::record("title", Unit::Text, "in one line", |found, row| Value::owned(row.finding.title(&found.run))),
+    Of::record("text", Unit::Text, "what was seen, and what to try", |found, row| {
+        Value::owned(row.finding.text(&found.run))
+    }),
     Of::record("level", Unit::Text, "`high`, `warn` or `info`", |found, row| {
-        Value::some(row.level(&found.run), |level| Value::text(level.name()))
+        Value::some(row.own().and_then(|finding| finding.level(&found.run)), |level| Value::text(level.name()))
+    }),
+    Of::record("gain_s", Unit::Seconds, "by how much the run gets shorter at most", |_, row| {
+        Value::some(row.own(), |finding| Value::Time(finding.gain_ns))
+    }),
+    Of::record("gain_share", Unit::Ratio, "that, as a part of the run time", |found, row| {
+        Value::some(row.own(), |finding| Value::Ratio(found.run.share(finding.gain_ns)))
+    }),
+    Of::record("cause", Unit::Text, "the title of the finding that explains this wait", |_, row| {
+        Value::maybe(row.cause.as_deref())
     }),
     Of::record("confidence", Unit::Text, "`exact`, `bound`, `timeline` or `datatypes`", |_, row| {
-        Value::text(row.confidence.name())
+        Value::text(row.finding.confidence.name())
     }),
     Of::record(
         "comm",
         Unit::Communicator,
-        "the communicator; of several that were made alike the one that costs most",
-        |found, row| Value::some(row.comm, |comm| Value::text(found.run.name(comm))),
+        "the communicator; of several similar ones the one that costs most",
+        |found, row| Value::some(row.finding.comm, |comm| Value::text(found.run.name(comm))),
     ),
     Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |found, row| {
-        Value::maybe(row.comm.and_then(|comm| found.run.comm(comm)?.label.as_deref()))
+        Value::maybe(row.finding.comm.and_then(|comm| found.run.comm(comm)?.label.as_deref()))
     }),
-    Of::record("alike", Unit::Count, "how many more communicators made alike it holds for", |_, row| {
-        Value::Number(row.alike() as i64)
+    Of::record("alike", Unit::Count, "how many more similar communicators it holds for", |_, row| {
+        Value::Number(row.finding.alike() as i64)
     }),
     Of::record("op", Unit::Operation, "the operation", |found, row| {
-        Value::some(row.op, |op| Value::Operation(found.run.op(op)))
+        Value::some(row.finding.op, |op| Value::Operation(found.run.op(op)))
     }),
     Of::record("ranks", Unit::Ranks, "who causes it, where that is somebody", |_, row| {
-        Value::owned(row.ranks.to_string())
-    }),
-    Of::record("severity_rank_s", Unit::Seconds, "what it costs, over all ranks", |_, row| {
-        Value::Time(row.severity_ns.clamp(0, i64::MAX.into()) as i64)
-    }),
-    Of::record("gain_bound_s", Unit::Seconds, "by how much the run gets shorter at most", |found, row| {
-        Value::Time(row.gain_bound_ns(&found.run))
+        Value::owned(row.finding.ranks.to_string())
     }),
     Of::record("evidence", Unit::Records, "what shows it: `what`, `value`, `threshold`, `sql`", |_, row| {
-        let evidence = row.evidence.iter().map(|evidence| {
+        let evidence = row.finding.evidence.iter().map(|evidence| {
             vec![
                 ("what", Value::text(evidence.what)),
                 ("value", Value::Ratio(evidence.value)),
@@ -84,7 +105,9 @@ const COLUMNS: &[Of] = &[
         });
         Value::Records(evidence.collect())
     }),
-    Of::record("command", Unit::Text, "the command that shows it", |found, row| Value::owned(command(&found.run, row))),
+    Of::record("command", Unit::Text, "the command that shows it", |found, row| {
+        Value::owned(command(&found.run, &row.finding))
+    }),
 ];
 
 fn command(run: &Run, finding: &Finding) -> String {
@@ -97,7 +120,7 @@ fn command(run: &Run, finding: &Finding) -> String {
 }
 
 /// What is shown, with what rules of other crates find.
-pub fn document(question: &Question, beyond: Beyond) -> Result<Document, Error> {
+pub fn document(question: &Question, beyond: Beyond) -> Result<(Document, Option<Level>), Error> {
     let context = Context::of(question)?;
     let run = Run::read(&context.profile, &context.catalog)?;
     let mut findings = advise(&run, beyond(&run, &question.bench)?)?;
@@ -105,17 +128,28 @@ pub fn document(question: &Question, beyond: Beyond) -> Result<Document, Error> 
         let known = known(since)?;
         findings.retain(|finding| !known.contains(&key(&run, finding)));
     }
+    let worst = findings.iter().filter_map(|finding| finding.level(&run)).min();
     let above = findings.iter().filter(|finding| finding.level(&run).is_some_and(|level| level < Level::Info)).count();
     let mut document = context.document(VIEW.entries, run.ledger.ranks == 0, VIEW.empty);
     document.numbers = vec![("findings_above_info", Value::Number(above as i64))];
     document.hidden = shorten(&mut findings, question.top);
     if question.is_table() {
         let items = findings.iter().map(|finding| item(&run, finding)).collect();
-        let advice = Advice { items, foot: foot(&run, findings.len(), document.hidden) };
+        let advice = Advice { items, foot: foot(&run, &findings, document.hidden) };
         document.drawings = vec![(Format::Table, Box::new(advice) as Box<dyn Drawing>)];
     }
-    document.tables = vec![column::table("findings", COLUMNS, &Rc::new(Found { run }), findings)];
-    Ok(document)
+    let mut rows = Vec::new();
+    findings.into_iter().for_each(|finding| flat(&run, finding, None, &mut rows));
+    document.tables = vec![column::table("findings", COLUMNS, &Rc::new(Found { run }), rows)];
+    Ok((document, worst))
+}
+
+/// The waits that a finding explains stand behind it.
+fn flat(run: &Run, mut finding: Finding, cause: Option<String>, rows: &mut Vec<Row>) {
+    let victims = std::mem::take(&mut finding.explains);
+    let title = finding.title(run);
+    rows.push(Row { finding, cause });
+    victims.into_iter().for_each(|victim| flat(run, victim, Some(title.clone()), rows));
 }
 
 /// What makes a finding the same in another run.
@@ -144,9 +178,13 @@ pub fn lines(context: &Context, with_command: bool) -> Result<Vec<Line>, Error> 
     let run = Run::read(&context.profile, &context.catalog)?;
     let findings = advise(&run, Vec::new())?;
     let titled = findings.iter().take(NAMED).map(|finding| {
-        let share = units::percent(run.share(finding.severity_ns), 1.0);
-        let paint = (finding.level(&run) == Some(Level::High)).then_some(Paint::Warning);
-        (format!("{share:>6}  {}", finding.title(&run)), paint)
+        let share = match finding.gain_ns {
+            0 => String::new(),
+            gain_ns => units::percent(run.share(gain_ns), 1.0),
+        };
+        let level = finding.level(&run).unwrap_or(Level::Info);
+        let paint = (level == Level::High).then_some(Paint::Warning);
+        (format!("{:<4}  {share:>6}  {}", level.name(), finding.title(&run)), paint)
     });
     let more = match findings.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -159,52 +197,89 @@ pub fn lines(context: &Context, with_command: bool) -> Result<Vec<Line>, Error> 
 
 pub fn item(run: &Run, finding: &Finding) -> Item {
     let level = finding.level(run).unwrap_or(Level::Info);
-    let severity_ns = finding.severity_ns.clamp(0, i64::MAX.into()) as i64;
-    let share = units::percent(run.share(finding.severity_ns), 1.0);
-    let (bound, gain_ns) = (finding.cost.words(), finding.gain_bound_ns(run));
-    let mut cost = format!("Costs {bound}{} of the ranks' time ({share} of the run)", units::time(severity_ns));
-    if gain_ns > 0 {
-        cost += &format!("; mended, the run gets at most {} shorter", units::time(gain_ns));
-    }
+    let mut victims = Vec::new();
+    finding.explains.iter().for_each(|victim| chained(run, victim, 0, &mut victims));
     Item {
         level: level.name(),
         is_high: level == Level::High,
         title: finding.title(run),
+        gain: gain(run, finding),
         text: finding.text(run),
-        cost: format!("{cost}. {}", sure(finding)),
+        more: format!("{} {}", finding.topic.more, finding.topic.rule.replace('`', "")),
+        victims,
         command: command(run, finding),
     }
 }
 
-fn sure(finding: &Finding) -> &'static str {
-    use crate::advise::{Confidence, Cost};
-    match finding.confidence {
-        Confidence::Exact if finding.cost == Cost::About => {
-            "Counted for more communicators, and shared out by their members."
-        }
-        // The calls are counted exactly, but a part of their time would stay.
-        Confidence::Exact if finding.cost != Cost::Exactly => "A bound from counters.",
-        Confidence::Exact => "Counted exactly.",
-        Confidence::Bound => "A bound from counters.",
-        Confidence::Timeline => "By the timeline.",
-        Confidence::Datatypes => "From recorded datatypes.",
-    }
+fn chained(run: &Run, victim: &Finding, depth: usize, list: &mut Vec<String>) {
+    let sum_ns = victim.gain.sum_ns();
+    let waiting = victim.gain.by_rank().into_values().filter(|ns| *ns > 0).count();
+    let each = units::time(sum_ns / waiting.max(1) as i64);
+    list.push(format!("{}{}, {each} a rank", "  ".repeat(depth), victim.title(run)));
+    victim.explains.iter().for_each(|victim| chained(run, victim, depth + 1, list));
 }
 
-fn foot(run: &Run, shown: usize, hidden: usize) -> String {
-    let mut foot = match (shown, hidden) {
-        (0, 0) => "Nothing stands out.".to_owned(),
-        (_, 0) => String::new(),
-        (_, hidden) => format!("{hidden} more: --top 0."),
+/// `Saves up to 213 ms of 2.22 s (9.6 %): a bound from counters.`
+fn gain(run: &Run, finding: &Finding) -> String {
+    let sure = match finding.confidence {
+        Confidence::Exact => "counted",
+        Confidence::Bound => "a bound from counters",
+        Confidence::Timeline => "by the timeline",
+        Confidence::Datatypes => "from recorded datatypes",
     };
-    if run.waits.is_none() {
-        foot += " The profile holds no single ranks: who waits for whom cannot be told (COMMSEE_DETAIL=rank).";
-    } else if let Some(timed) = &run.timed {
-        if !timed.is_whole() {
-            foot += &format!(" {}: it tells of the end of the run alone (COMMSEE_TRACE=64M keeps more).", timed.lost());
-        }
-    } else {
-        foot += " More can be told with COMMSEE_TRACE=1 (waiting in point-to-point calls) and COMMSEE_DATATYPES=1.";
+    let why = finding.why_low(run).map(|why| format!(", but {why}")).unwrap_or_default();
+    if finding.gain_ns == 0 {
+        return format!("Saves little here: {sure}{why}.");
     }
-    foot.trim_start().to_owned()
+    let share = units::percent(run.share(finding.gain_ns), 1.0);
+    let (gain, whole) = (units::time(finding.gain_ns), units::time(run.ledger.run_time_ns));
+    format!("Saves up to {gain} of {whole} ({share}): {sure}{why}.")
 }
+
+fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
+    let mut foot = Vec::new();
+    match findings.first() {
+        None => foot.push("Nothing stands out.".to_owned()),
+        Some(first) => foot.push(format!("More on a finding: through explain {}.", first.topic.name)),
+    }
+    if hidden > 0 {
+        foot.push(format!("{hidden} more: --top 0."));
+    }
+    match &run.timed {
+        _ if run.waits.is_none() => foot.push(
+            "The profile holds no single ranks: who waits for whom is unknown (COMMSEE_DETAIL=rank records them)."
+                .to_owned(),
+        ),
+        Some(timed) if !timed.is_whole() => foot.push(format!(
+            "{}: it shows the end of the run alone (COMMSEE_TRACE={} keeps all).",
+            timed.lost(),
+            commsee::bytes::exact(timed.bytes_for_all)
+        )),
+        Some(_) => {}
+        None => foot.extend(unknown(run, findings)),
+    }
+    foot.join(" ")
+}
+
+/// What counters cannot decide: the point-to-point call in which ranks spend most, if it matters.
+fn unknown(run: &Run, findings: &[Finding]) -> Option<String> {
+    let is_asked = |op: i64| ["Test", "probe"].iter().any(|word| run.op(op).contains(word));
+    let may_wait =
+        |op: i64| ROOTED.contains(&run.op(op)) || matches!(run.class(op), "p2p" | "completion") && !is_asked(op);
+    let is_told = |comm: i64, op: i64| findings.iter().any(|one| (one.comm, one.op) == (Some(comm), Some(op)));
+    let sums = run.sums.values().filter(|sum| may_wait(sum.op) && !is_told(sum.comm, sum.op));
+    let sums = sums.filter(|sum| run.share_of_ranks(sum.time_ns.into()) >= UNKNOWN);
+    let most = sums.max_by_key(|sum| sum.time_ns)?;
+    Some(format!(
+        "{} on {} takes {} of a rank on average: a timeline of a short run shows whom it waits for (COMMSEE_TRACE=1).",
+        run.op(most.op),
+        run.made(most.comm),
+        units::time(most.time_ns / i64::from(most.ranks.max(1)))
+    ))
+}
+
+/// Of the run time: a call in which ranks spend less is not worth a timeline.
+const UNKNOWN: f64 = 0.05;
+/// Counters do not tell the waiting in them.
+const ROOTED: &[&str] =
+    &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv", "MPI_Reduce", "MPI_Gather", "MPI_Gatherv", "MPI_Scan", "MPI_Exscan"];

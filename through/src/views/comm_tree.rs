@@ -11,7 +11,7 @@ use crate::document::{Document, Format, Style, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Communicator;
 use crate::query::comm_tree::{Line, tree};
-use crate::query::families::Family;
+use crate::query::families::{Family, first_of};
 
 pub const VIEW: View = View {
     name: "tree of communicators",
@@ -145,9 +145,11 @@ fn title(row: &Row) -> String {
                 creator: first.creator.clone(),
                 size: first.size,
                 label: row.label.clone(),
+                origin: first_of(&first.name),
+                first_name: first.name.clone(),
                 members: line.members.clone(),
             };
-            format!("{} from {}", family.title(members), first.name)
+            family.title(members)
         }
     }
 }

@@ -157,7 +157,7 @@ pub fn line(context: &Context) -> Result<Option<Line>, Error> {
         let fits = with_rest.chars().count() <= ROOM;
         found = if fits { Some(with_rest) } else { found.or_else(|| Some(text.clone())) };
     }
-    Ok(found.map(|text| Line { name: "run time", text, paint: None }))
+    Ok(found.map(|text| Line { name: "spent in", text, paint: None }))
 }
 
 /// The ranks that the filters name: all, or members of a communicator.

@@ -76,7 +76,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut room = COMMUNICATORS - usize::from(crowded.is_some());
     let in_flight = in_flight::unfinished(&context)?;
     if in_flight.is_none() {
-        let spent = efficiency::line(&context).ok().flatten().map(|line| Line { name: "spent in", ..line });
+        let spent = efficiency::line(&context).ok().flatten();
         document.head.lines.extend(spent.into_iter().chain(advise::lines(&context, false).unwrap_or_default()));
     }
     if let Some(table) = in_flight {

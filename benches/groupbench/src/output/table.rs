@@ -124,14 +124,19 @@ fn time(seconds: f64) -> String {
     format!("{} {unit}", digits(value))
 }
 
+const KIB: f64 = 1024.0;
+const MIB: f64 = 1024.0 * KIB;
+const GIB: f64 = 1024.0 * MIB;
+
 fn rate(bytes_per_s: f64) -> String {
     if !bytes_per_s.is_finite() || bytes_per_s == 0.0 {
         return "-".to_owned();
     }
     let (value, unit) = match bytes_per_s {
-        rate if rate < 1e6 => (rate / 1e3, "kB/s"),
-        rate if rate < 1e9 => (rate / 1e6, "MB/s"),
-        rate => (rate / 1e9, "GB/s"),
+        // As `through bench` prints them.
+        rate if rate < MIB => (rate / KIB, "KiB/s"),
+        rate if rate < GIB => (rate / MIB, "MiB/s"),
+        rate => (rate / GIB, "GiB/s"),
     };
     format!("{} {unit}", digits(value))
 }
@@ -152,6 +157,6 @@ mod tests {
     #[test]
     fn numbers_have_three_digits() {
         assert_eq!([1.234e-6, 99.96e-6, 0.5, 12.0].map(time), ["1.23 µs", "100 µs", "500 ms", "12.0 s"]);
-        assert_eq!([1234.0, 2.5e9, 0.0].map(rate), ["1.23 kB/s", "2.50 GB/s", "-"]);
+        assert_eq!([1234.0, 2.5 * GIB, 0.0].map(rate), ["1.21 KiB/s", "2.50 GiB/s", "-"]);
     }
 }

@@ -102,6 +102,14 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     let single = measured - patterns.len();
     let mut document = question.document(VIEW.entries, patterns.is_empty(), head(&question.measured));
+    let flagged = results.iter().filter(|row| !row.is_sound()).count();
+    if flagged > 0 {
+        let what = units::count(flagged as u64, "measurement");
+        document.left_out = Some(format!("{what} flagged, or with wrong data, left out: through bench lists them."));
+        if !document.is_found() {
+            document.reasons = document.left_out.iter().cloned().collect();
+        }
+    }
     if single > 0 {
         document.left_out =
             Some(format!("{} measured with one k alone tell nothing.", units::count(single as u64, "pattern")));

@@ -340,3 +340,18 @@ fn the_page_draws_measurements_and_their_model() {
     browser.open(&folder.path("page.html"), "", (1280, 900));
     assert_eq!(browser.eval("document.querySelector('[data-view=bench]').hidden"), true);
 }
+
+/// Not that nothing matches.
+#[test]
+fn flagged_measurements_are_no_mistake_of_a_filter() {
+    let folder = Folder::empty();
+    let mut bench = Bench::new(&folder.path("flagged.db"));
+    bench.launch("MPI 1", false);
+    for bytes in [1 << 20, 2 << 20] {
+        bench.result(message(bytes, false), &around(1e-3, 10.0), Found { flag: Some("skew"), ..Found::default() });
+    }
+    drop(bench);
+    let answer = folder.through(&["bench", "model", "flagged.db", "--bytes", "1M"]);
+    assert_eq!(answer.status, 1);
+    assert!(answer.err.contains("1 measurement flagged"), "{answer:?}");
+}

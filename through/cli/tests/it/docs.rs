@@ -113,8 +113,8 @@ fn the_reference_is_complete() {
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
     let commands = [
-        "", "advise", "show", "report", "comms", "waits", "traffic", "sites", "layers", "compare", "bench", "tune",
-        "sql", "export",
+        "", "advise", "explain", "show", "report", "comms", "waits", "traffic", "sites", "layers", "compare", "bench",
+        "tune", "sql", "export",
     ];
     let of_jobs = ["run", "watch", "recover", "exec"];
     for command in commands.into_iter().chain(of_jobs) {

@@ -134,7 +134,7 @@ fn the_heaviest_findings_come_first() {
     let findings: serde_json::Value = serde_json::from_str(&findings.out).unwrap();
     let titles: Vec<&str> =
         findings["findings"].as_array().unwrap().iter().map(|finding| finding["title"].as_str().unwrap()).collect();
-    assert!(titles[0].contains("waits for rank 2"), "{titles:?}");
+    assert!(titles[0].contains("Rank 2 works"), "{titles:?}");
     let text = folder.through(&[]).ok();
     let lines: Vec<&str> = text.lines().collect();
     let first = lines.iter().position(|line| line.starts_with("findings ")).unwrap();
@@ -143,7 +143,7 @@ fn the_heaviest_findings_come_first() {
         assert!(line.contains(&shown) && line.contains(" %  "), "{line}");
     }
     assert!(text.contains("why, and what to try: through advise twenty.db"), "{text}");
-    assert!(lines[first - 1].starts_with("run time "), "{text}");
+    assert!(lines[first - 1].starts_with("spent in "), "{text}");
     assert!(lines.iter().all(|line| line.chars().count() <= 80), "{text}");
     // A part of a run has no findings of its own.
     assert!(!folder.through(&["--rank", "1"]).ok().contains("findings"));

@@ -237,7 +237,7 @@ fn a_timeline_that_has_lost_events_takes_the_place_of_no_bound() {
     let document = folder.through(&["waits", "--format", "json"]).json();
     assert_eq!(document["lost_events"].as_i64(), Some(7));
     let advice = folder.through(&["advise"]).out;
-    assert!(advice.contains("Costs at least 200 ms") && advice.contains(lost), "{advice}");
+    assert!(advice.contains("1 rank waits 200 ms") && advice.replace('\n', " ").contains(lost), "{advice}");
     folder.through(&["report", "-o", "page.html"]).ok();
     let page = std::fs::read_to_string(folder.path("page.html")).unwrap();
     assert!(page.contains(lost) && page.contains("in MPI (at least "), "the page tells of it");

@@ -1,8 +1,8 @@
 //! Barriers beside collectives that hold the ranks anyway.
 
-use crate::advise::finding::{Cost, Finding, Level};
+use crate::advise::finding::{Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::waiting::EXCHANGES;
 use crate::text::units;
@@ -19,16 +19,17 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         let Some(other) = beside.filter(|other| other.calls >= sum.calls).max_by_key(|other| other.calls) else {
             continue;
         };
-        let waits = run.waits.iter().flatten().find(|group| (group.comm, group.op) == (sum.comm, sum.op));
         // Who waits in the barrier for a late rank would wait for it in the next call.
-        let moved_ns = waits.map_or(0, |group| group.min_ns());
-        let spent = run.of_ranks(sum.comm, &barriers)?;
+        let waited = run.waited(sum.comm, sum.op);
+        let mut spent = run.spent(sum.comm, &barriers)?;
+        for ((.., rank), ns) in &mut spent {
+            *ns = ns.saturating_sub(waited.get(rank).copied().unwrap_or_default()).max(0);
+        }
+        let waiting_ns: i64 = waited.values().fold(0, |sum, ns| sum.saturating_add(*ns));
         findings.push(
             Finding {
-                severity_ns: i128::from(sum.time_ns.saturating_sub(moved_ns).max(0)),
                 floor: Some(Level::Info),
-                cost: Cost::UpTo,
-                saving: Saving::spent(&spent),
+                gain: Gain::spent(spent),
                 command: filters(run, sum.comm, sum.op),
                 ..Finding::new("needless-barrier")
             }
@@ -52,8 +53,12 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 ),
             )
             .word("calls", sum.calls.to_string())
-            .word("other", format!("{} {} times", run.op(other.op), other.calls))
-            .word("time", units::time(sum.time_ns)),
+            .word("other", run.op(other.op))
+            .word("time", units::time(sum.time_ns))
+            .word(
+                "waiting",
+                if waiting_ns == 0 { String::new() } else { format!(", {} of it waiting", units::time(waiting_ns)) },
+            ),
         );
     }
     Ok(findings)

@@ -1,8 +1,8 @@
 //! Ranks that move more than the others.
 
-use crate::advise::finding::{Cost, Finding};
+use crate::advise::finding::Finding;
+use crate::advise::gain::Gain;
 use crate::advise::run::{OfRank, Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -43,9 +43,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             Finding {
                 ranks: heavy.filter_map(|rank| u32::try_from(rank.rank).ok()).collect(),
                 // With even bytes the longest transfer takes that much less.
-                severity_ns: (sum.time_ns as f64 * (1.0 - 1.0 / ratio)) as i128,
-                cost: Cost::UpTo,
-                saving: Saving::part_of(&ranks, 1.0 - 1.0 / ratio),
+                gain: Gain::spent(run.spent(sum.comm, &[sum.op].into())?).part(1.0 - 1.0 / ratio),
                 command: format!("-a {}", filters(run, sum.comm, sum.op)),
                 ..Finding::new("uneven-bytes")
             }

@@ -1,8 +1,8 @@
 //! Collectives that could be one.
 
-use crate::advise::finding::{Cost, Finding};
+use crate::advise::finding::Finding;
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -40,21 +40,18 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     }
     let waited = run.waited(most.comm, most.op);
     let waiting_ns: i64 = waited.values().fold(0, |sum, ns| sum.saturating_add(*ns));
-    let mut spent = run.of_ranks(most.comm, &[most.op].into())?;
-    for rank in &mut spent {
-        rank.time_ns = rank.time_ns.saturating_sub(waited.get(&rank.rank).copied().unwrap_or_default()).max(0);
+    let mut spent = run.spent(most.comm, &[most.op].into())?;
+    // What ranks wait for one that is late is no cost of the number of calls.
+    for ((.., rank), ns) in &mut spent {
+        *ns = ns.saturating_sub(waited.get(rank).copied().unwrap_or_default()).max(0);
     }
-    let time_ns = most.time_ns.saturating_sub(waiting_ns).max(0);
     let of_rank = format!(
         "SELECT max(calls) FROM (SELECT sum(calls) AS calls FROM profile WHERE {} GROUP BY rank)",
         on(run, most.comm, most.op)
     );
     Ok(vec![
         Finding {
-            // What ranks wait for one that is late is no cost of the number of calls.
-            severity_ns: time_ns.into(),
-            cost: Cost::UpTo,
-            saving: Saving::spent(&spent),
+            gain: Gain::spent(spent),
             command: filters(run, most.comm, most.op),
             ..Finding::new("fragmented-collectives")
         }
@@ -71,9 +68,9 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         .word("time", units::time(most.time_ns))
         .word(
             "waiting",
-            match run.share(waiting_ns.into()) {
+            match run.share_of_ranks(waiting_ns.into()) {
                 share if share < NAMED => String::new(),
-                _ => format!(" (at least {} of it waiting for a late rank)", units::time(waiting_ns)),
+                _ => format!(" (at least {} of it waiting)", units::time(waiting_ns)),
             },
         )
         .word("ratio", format!("{ratio:.0}")),

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::advise::finding::{Cost, Finding, Level};
+use crate::advise::finding::{Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::Run;
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -42,17 +42,12 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         if sources.first().is_none_or(|sources| sources.saturating_add(1) < i64::try_from(size).unwrap_or(i64::MAX)) {
             continue;
         }
-        let of_comm = run.sums.values().filter(|sum| sum.comm == comm && point_to_point.contains(&sum.op));
-        let severity_ns = of_comm.map(|sum| i128::from(sum.time_ns)).sum();
-        let spent = run.of_ranks(comm, &point_to_point)?;
         let name = run.name(comm).replace('\'', "''");
         findings.push(
             Finding {
                 ranks: u32::try_from(root).into_iter().collect(),
-                severity_ns,
                 floor: Some(Level::Info),
-                cost: Cost::UpTo,
-                saving: Saving::spent(&spent),
+                gain: Gain::spent(run.spent(comm, &point_to_point)?),
                 command: format!("traffic --comm {}", run.name(comm)),
                 ..Finding::new("root-funnel")
             }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::advise::finding::{Cost, Finding, Level};
+use crate::advise::finding::{Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::{OfRank, Run, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -38,7 +38,6 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                     continue;
                 }
                 let ops: BTreeSet<i64> = [op, broadcast].into();
-                let severity_ns = i128::from(collect.time_ns) + i128::from(spread.time_ns);
                 let calls = |op| {
                     format!(
                         "SELECT max(calls) FROM (SELECT sum(calls) AS calls FROM profile WHERE {} GROUP BY rank)",
@@ -48,9 +47,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 findings.push(
                     Finding {
                         ranks: from.and_then(|rank| u32::try_from(rank).ok()).into_iter().collect(),
-                        severity_ns,
-                        cost: Cost::UpTo,
-                        saving: Saving::spent(&run.of_ranks(collect.comm, &ops)?),
+                        gain: Gain::spent(run.spent(collect.comm, &ops)?),
                         // It is so, whatever it costs here.
                         floor: Some(Level::Info),
                         command: format!("--comm {} -c", run.name(collect.comm)),

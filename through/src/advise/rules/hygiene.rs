@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::advise::finding::{Cost, Finding, Level};
+use crate::advise::finding::{Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters};
 use crate::query::Error;
 use crate::query::catalog::Communicator;
@@ -39,7 +40,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         // One that is left unfreed was made anew as well.
         let made = count(&|_| true);
         let of = |topic, holds: &dyn Fn(i64) -> bool, limit: usize, sql: &str| {
-            let (cost, costs_ns) = making(run, parent, family, holds);
+            let costs_ns = making(run, parent, family, holds);
             let (found, all) = (count(holds), family.members.iter().filter(|comm| holds(**comm)).count());
             let creator = family.creator.clone().unwrap_or_default();
             let place = run.comm(family.first()).and_then(|comm| run.catalog.sites.spot(comm.site?));
@@ -51,8 +52,10 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             );
             let name = family.creator.as_deref().unwrap_or_default();
             Finding {
-                severity_ns: costs_ns,
-                cost,
+                // All members make and free it together.
+                gain: Gain::known(
+                    (costs_ns / i128::from(parent.size.unwrap_or(1).max(1))).clamp(0, i64::MAX.into()) as i64
+                ),
                 command: format!("-u --family {} --no-families", run.name(family.first())),
                 ..Finding::new(topic)
             }
@@ -64,7 +67,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 "of_root",
                 if all == found { String::new() } else { format!(", {found} of them with the same rank 0") },
             )
-            .word("place", place.map(|spot| format!(" (made at {})", spot.sentence())).unwrap_or_default())
+            .word("place", place.map(|spot| format!(", at {}", spot.text)).unwrap_or_default())
             .word("time", units::time(costs_ns.clamp(0, i64::MAX.into()) as i64))
         };
         if leaked >= LEAKED {
@@ -110,7 +113,7 @@ fn most_of_a_root(run: &Run, family: &Family, holds: &dyn Fn(i64) -> bool) -> us
 
 /// What making and freeing took those members of which something holds: on the members by `MPI_Comm_free`, and of the creator's calls on the parent, which may
 /// have made others too, their part of all that were made.
-fn making(run: &Run, parent: &Communicator, family: &Family, holds: &dyn Fn(i64) -> bool) -> (Cost, i128) {
+fn making(run: &Run, parent: &Communicator, family: &Family, holds: &dyn Fn(i64) -> bool) -> i128 {
     let creator = family.creator.as_deref().unwrap_or_default();
     let time_ns = |comm: i64, name: &str| -> i128 {
         run.ops(&[name]).iter().filter_map(|op| run.sums.get(&(comm, *op))).map(|sum| i128::from(sum.time_ns)).sum()
@@ -123,5 +126,5 @@ fn making(run: &Run, parent: &Communicator, family: &Family, holds: &dyn Fn(i64)
     let part: i128 = found().map(members).sum();
     let making_ns = time_ns(parent.id, creator) * part / all.max(1);
     let freeing_ns: i128 = found().map(|comm| time_ns(comm.id, "MPI_Comm_free")).sum();
-    (if part == all { Cost::Exactly } else { Cost::About }, making_ns + freeing_ns)
+    making_ns + freeing_ns
 }

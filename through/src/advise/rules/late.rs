@@ -1,14 +1,14 @@
 //! Ranks that the others wait for: always the same, or another one each time.
 
 use super::noise;
-use crate::advise::finding::{Ceiling, Confidence, Cost, Finding};
+use crate::advise::finding::{Ceiling, Confidence, Finding};
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
-use crate::query::waiting::{Group, Pattern};
+use crate::query::waiting::{Group, Member, Pattern};
 use crate::text::units;
 
-/// Of the run time of all ranks.
+/// Of the run time of the members.
 const CHANGING_SHARE: f64 = 0.10;
 const CHANGING_CALL_NS: i64 = 1_000_000;
 
@@ -16,7 +16,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
     for group in run.waits.iter().flatten() {
         findings.extend(match group.pattern() {
-            Some(Pattern::Same) => same(run, group),
+            Some(Pattern::Same) => same(run, group, "late-rank"),
             Some(Pattern::Changing | Pattern::Mixed) => changing(run, group),
             None => None,
         });
@@ -24,7 +24,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     Ok(findings)
 }
 
-fn same(run: &Run, group: &Group) -> Option<Finding> {
+/// The same ranks come late each time.
+pub fn same(run: &Run, group: &Group, topic: &str) -> Option<Finding> {
     let late = group.late_ranks();
     let waiters = group.members.len().saturating_sub(late.len()) as i64;
     if late.is_empty() || 2 * late.len() > group.members.len() {
@@ -39,18 +40,16 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
         on(run, comm, op)
     );
     let confidence = if exact_ns.is_some() { Confidence::Timeline } else { Confidence::Bound };
-    let (source, cost) = told(confidence, Cost::AtLeast);
+    let (source, bound) = told(confidence, "at least ");
     let told_ns = exact_ns.unwrap_or(waiting_ns);
     Some(
         Finding {
             confidence,
-            severity_ns: told_ns.into(),
-            cost,
             ceiling: timed_ceiling(run, group, &late).unwrap_or_else(|| ceiling(run, group, waiting_ns, waiters)),
-            saving: saving(group),
+            gain: gain(run, group, |member| member.min_ns),
             command: format!("waits {}", filters(run, comm, op)),
             ranks: late.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect(),
-            ..Finding::new("late-rank")
+            ..Finding::new(topic)
         }
         .on(comm, Some(op))
         .with(
@@ -60,40 +59,43 @@ fn same(run: &Run, group: &Group) -> Option<Finding> {
             sql,
         )
         .word("source", source)
-        .word("waiting", format!("{}{}", cost.words(), units::time(told_ns)))
-        .word("share", units::percent(run.share(told_ns.into()), 1.0)),
+        .word("waiting", format!("{bound}{}", units::time(told_ns / waiters.max(1)))),
     )
 }
 
 /// Counters tell a bound: ranks do not leave a call at once, so that a timeline may tell less.
-fn told(confidence: Confidence, bound: Cost) -> (&'static str, Cost) {
+fn told(confidence: Confidence, bound: &'static str) -> (&'static str, &'static str) {
     match confidence {
-        Confidence::Timeline => ("timeline", Cost::Exactly),
+        Confidence::Timeline => ("timeline", ""),
         _ => ("counters", bound),
     }
 }
 
-fn saving(group: &Group) -> Saving {
-    Saving::Waited(group.members.iter().map(|member| (member.rank, member.max_ns)).collect())
+/// By a timeline, or as counters bound it.
+fn gain(run: &Run, group: &Group, bound: fn(&Member) -> i64) -> Gain {
+    let (comm, op) = (group.comm, group.op);
+    let cells = match run.told(comm, op) {
+        Some(_) => run.waited(comm, op).into_iter().map(|(rank, ns)| ((comm, op, rank), ns)).collect(),
+        None => group.members.iter().map(|member| ((comm, op, member.rank), bound(member))).collect(),
+    };
+    Gain::together(cells, group.members.iter().map(|member| member.rank))
 }
 
 fn changing(run: &Run, group: &Group) -> Option<Finding> {
     let members = group.members.len() as i64;
     let waiting_ns = exact_ns(run, group).unwrap_or_else(|| group.max_ns());
     let each_ns = waiting_ns / members.max(1) / group.calls.max(1);
-    if run.share(waiting_ns.into()) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
+    if run.share(waiting_ns / members.max(1)) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
         return None;
     }
     let (comm, op) = (group.comm, group.op);
     let confidence = if exact_ns(run, group).is_some() { Confidence::Timeline } else { Confidence::Bound };
-    let (source, cost) = told(confidence, Cost::UpTo);
+    let (source, bound) = told(confidence, "up to ");
     Some(
         Finding {
             confidence,
-            severity_ns: waiting_ns.into(),
-            cost,
             ceiling: ceiling(run, group, waiting_ns, members - 1),
-            saving: saving(group),
+            gain: gain(run, group, |member| member.max_ns),
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("changing-late-rank")
         }
@@ -101,11 +103,11 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
         .with(
             "time in the calls, seconds of all members",
             group.time_ns as f64 / 1e9,
-            CHANGING_SHARE * run.ledger.whole_ns() as f64 / 1e9,
+            CHANGING_SHARE * (members * run.ledger.run_time_ns) as f64 / 1e9,
             format!("SELECT sum(time_s) FROM profile WHERE {}", on(run, comm, op)),
         )
         .word("source", source)
-        .word("waiting", format!("{}{}", cost.words(), units::time(waiting_ns)))
+        .word("waiting", format!("{bound}{}", units::time(waiting_ns / members.max(1))))
         .word("each", units::time(each_ns)),
     )
 }

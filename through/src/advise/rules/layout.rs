@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::advise::finding::{Ceiling, Confidence, Cost, Finding, Level};
+use crate::advise::finding::{Ceiling, Confidence, Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::datatypes::{Use, uses};
 use crate::query::filter::Filter;
@@ -28,18 +28,12 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         let share = bytes as f64 / all.max(1) as f64;
         // The first one has the most bytes.
         let Some(most) = gaps().next().filter(|_| share >= SHARE && calls >= CALLS && bytes >= BYTES) else { continue };
-        let time_ns = run.sums.get(&(comm, op)).map_or(0, |sum| sum.time_ns);
         findings.push(
             Finding {
                 confidence: Confidence::Datatypes,
-                severity_ns: (share * time_ns as f64) as i128,
-                cost: Cost::UpTo,
-                saving: Saving::part_of(&run.of_ranks(comm, &[op].into())?, share),
+                gain: Gain::spent(run.spent(comm, &[op].into())?).part(share),
                 floor: Some(Level::Info),
-                ceiling: Some(Ceiling {
-                    level: Level::Warn,
-                    why: "No more than warn: what packing takes of these calls cannot be told.",
-                }),
+                ceiling: Some(Ceiling { level: Level::Warn, why: "what packing takes of these calls is unknown" }),
                 command: format!("--datatypes {}", filters(run, comm, op)),
                 ..Finding::new("non-contiguous-data")
             }

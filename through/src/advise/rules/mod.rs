@@ -2,24 +2,28 @@
 
 mod barrier;
 mod bytes;
+mod epoch;
+mod flush;
 mod fragments;
 mod funnel;
 mod gather;
-mod heaviest;
 mod hygiene;
 mod imbalance;
 mod late;
 mod layout;
 mod noise;
+mod one_to_all;
 mod polling;
+mod receiver;
+mod rooted;
 mod sender;
 mod siblings;
 mod small;
 mod startup;
+mod timed;
 mod tiny;
 mod transport;
 
-pub use self::heaviest::find as heaviest;
 use super::finding::Finding;
 use super::run::Run;
 use crate::query::Error;
@@ -39,6 +43,11 @@ pub const RULES: &[Rule] = &[
     bytes::find,
     siblings::find,
     sender::find,
+    receiver::find,
+    rooted::find,
+    epoch::find,
+    flush::find,
+    one_to_all::find,
     layout::find,
     tiny::find,
     transport::find,

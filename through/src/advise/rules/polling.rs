@@ -1,8 +1,8 @@
 //! Calls that ask again and again whether something has come.
 
-use crate::advise::finding::{Cost, Finding};
+use crate::advise::finding::Finding;
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -32,12 +32,9 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         if ratio < RATIO {
             continue;
         }
-        let spent = run.of_ranks(sum.comm, &[sum.op].into())?;
         findings.push(
             Finding {
-                severity_ns: sum.time_ns.into(),
-                cost: Cost::UpTo,
-                saving: Saving::spent(&spent),
+                gain: Gain::spent(run.spent(sum.comm, &[sum.op].into())?),
                 command: filters(run, sum.comm, sum.op),
                 ..Finding::new("polling")
             }

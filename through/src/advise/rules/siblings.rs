@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use crate::advise::finding::Finding;
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::operations::Operations;
 use crate::query::waiting::{EXCHANGES, Group};
@@ -18,7 +18,7 @@ const CALLS: i64 = 10;
 const NEAR: f64 = 0.01;
 /// Of the shortest call, which neither waiting nor noise makes longer.
 const SHORTEST: f64 = 1.2;
-/// Of the run time: less is told of no communicator, since the least time of few ranks is noisy.
+/// Of the run time of all ranks: less is told of no communicator, since the least time of few ranks is noisy.
 const SHARE: f64 = 0.05;
 
 /// Calls of exchanges in which all members took part alike.
@@ -42,7 +42,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let sums = exchanges(run);
     let mut findings = odd(run, &sums);
     findings.extend(slower_though_smaller(run, &sums));
-    findings.retain(|finding| run.share(finding.severity_ns) >= SHARE);
+    findings.retain(|finding| run.share_of_ranks(finding.gain.sum_ns().into()) >= SHARE);
     Ok(findings)
 }
 
@@ -70,8 +70,7 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
             let excess_ns = least_ns.saturating_sub(median_ns);
             findings.push(
                 Finding {
-                    severity_ns: i128::from(excess_ns) * i128::from(sum.ranks),
-                    saving: of_members(run, sum, excess_ns),
+                    gain: of_members(run, sum, excess_ns),
                     command: format!(
                         "--family {} --op {} --no-families",
                         run.name(sum.comm),
@@ -104,10 +103,11 @@ fn is_longer(sum: &Operations, other: &Operations) -> bool {
 }
 
 /// So much for each rank.
-fn of_members(run: &Run, sum: &Operations, ns: i64) -> Saving {
+fn of_members(run: &Run, sum: &Operations, ns: i64) -> Gain {
     let of_call = |group: &&Group| (group.comm, group.op) == (sum.comm, sum.op);
     let group = run.waits.iter().flatten().find(of_call);
-    Saving::Waited(group.into_iter().flat_map(|group| &group.members).map(|member| (member.rank, ns)).collect())
+    let members = group.into_iter().flat_map(|group| &group.members);
+    Gain::spent(members.map(|member| ((sum.comm, sum.op, member.rank), ns)).collect())
 }
 
 fn least_sql(run: &Run, sum: &Operations) -> String {
@@ -141,8 +141,7 @@ fn slower_though_smaller(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
             let excess_ns = (each_ns - other_ns) * sum.calls as f64;
             findings.push(
                 Finding {
-                    severity_ns: (excess_ns * f64::from(sum.ranks)) as i128,
-                    saving: of_members(run, sum, excess_ns as i64),
+                    gain: of_members(run, sum, excess_ns as i64),
                     command: format!(
                         "-a --op {}",
                         filters(run, sum.comm, sum.op).rsplit(' ').next().unwrap_or_default()

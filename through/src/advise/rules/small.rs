@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::advise::finding::{Cost, Finding, Level};
+use crate::advise::finding::{Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::text::units;
 
@@ -49,14 +49,10 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         }
         let is_message = |op: &i64| run.class(*op) == POINT_TO_POINT && !asking.contains(op);
         let ops: BTreeSet<i64> = run.catalog.operations.keys().copied().filter(is_message).collect();
-        let of_comm = run.sums.values().filter(|sum| sum.comm == comm && ops.contains(&sum.op));
-        let time_ns = of_comm.fold(0i128, |time_ns, sum| time_ns + i128::from(sum.time_ns));
         findings.push(
             Finding {
-                severity_ns: time_ns,
                 floor: Some(Level::Info),
-                cost: Cost::UpTo,
-                saving: Saving::spent(&run.of_ranks(comm, &ops)?),
+                gain: Gain::spent(run.spent(comm, &ops)?),
                 command: filters(run, comm, op),
                 ..Finding::new("small-messages")
             }
@@ -75,8 +71,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             )
             .word("size", units::bytes(size.round() as u64))
             .word("per_pair", format!("{per_pair:.0}"))
-            .word("per_step", format!("{per_step:.0}"))
-            .word("time", units::time(time_ns.clamp(0, i64::MAX.into()) as i64)),
+            .word("per_step", format!("{per_step:.0}")),
         );
     }
     Ok(findings)

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::advise::finding::{Cost, Finding, Level};
+use crate::advise::finding::{Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
-use crate::advise::saving::Saving;
 use crate::query::Error;
 use crate::query::files::{OfFile, of_files};
 use crate::query::operations::Operations;
@@ -15,23 +15,14 @@ use crate::text::units;
 const SHARE: f64 = 0.1;
 const CALLS: i64 = 1000;
 /// Periscope's bound of small messages.
-const ONE_SIDED_BYTES: u64 = 1000;
+pub const ONE_SIDED_BYTES: u64 = 1000;
 /// A block of most file systems is larger; Drishti's megabyte is a stripe of parallel ones.
 const FILE_BYTES: u64 = 4096;
-/// For each call of a rank that ends an epoch or completes accesses.
+/// For each call of a rank that ends an epoch. A flush ends none.
 const PER_STEP: f64 = 4.0;
 
-const ONE_SIDED: &[&str] = &["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Rput", "MPI_Rget", "MPI_Raccumulate"];
-const SYNCHRONIZING: &[&str] = &[
-    "MPI_Win_fence",
-    "MPI_Win_complete",
-    "MPI_Win_unlock",
-    "MPI_Win_unlock_all",
-    "MPI_Win_flush",
-    "MPI_Win_flush_all",
-    "MPI_Win_flush_local",
-    "MPI_Win_flush_local_all",
-];
+pub const ONE_SIDED: &[&str] = &["MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Rput", "MPI_Rget", "MPI_Raccumulate"];
+const SYNCHRONIZING: &[&str] = &["MPI_Win_fence", "MPI_Win_complete", "MPI_Win_unlock", "MPI_Win_unlock_all"];
 /// Each rank by itself: what is collective the library puts together.
 const FILE: &[&str] = &[
     "MPI_File_read",
@@ -53,6 +44,10 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
 }
 
 fn are_many_a_step(run: &Run, sum: &Operations) -> bool {
+    // Where each is completed by itself, that costs more, and is said.
+    if super::flush::flushes(run, sum).is_some() {
+        return false;
+    }
     let ends = run.ops(SYNCHRONIZING);
     let steps = run.sums.values().filter(|end| end.comm == sum.comm && ends.contains(&end.op));
     let steps = steps.map(|end| end.calls as f64 / f64::from(end.ranks.max(1))).sum::<f64>();
@@ -99,9 +94,7 @@ fn of_kind(
         let tiny_sql = format!("sum(iif(bytes <= {limit} * calls, calls, 0))");
         findings.push(
             Finding {
-                severity_ns: time_ns.into(),
-                cost: Cost::UpTo,
-                saving: Saving::spent(&run.of_ranks(comm, &[op].into())?),
+                gain: Gain::spent(run.spent(comm, &[op].into())?).part(time_ns as f64 / sum.time_ns.max(1) as f64),
                 floor: Some(Level::Info),
                 command: format!("{view}{}", filters(run, comm, op)),
                 ..Finding::new(topic)

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use commsee::shard::Role;
 
-use crate::advise::finding::{Ceiling, Confidence, Cost, Finding, Level};
+use crate::advise::finding::{Ceiling, Confidence, Finding, Level};
+use crate::advise::gain::Gain;
 use crate::advise::run::Run;
 use crate::query::Error;
 use crate::query::catalog::{NO_COMM, unsigned};
@@ -14,6 +15,8 @@ use crate::text::units;
 const NETWORK: &str = "tcp";
 const BYTES: u64 = 1 << 20;
 const MESSAGES: i64 = 1000;
+/// Time below MPI is claimed of no operation.
+const NO_OP: i64 = -1;
 /// A copy from a GPU to the host, and one from there.
 const STAGES: [&str; 2] = ["DtoH", "HtoD"];
 /// Each protocol has so much of the messages of a size at least, and there are so many.
@@ -72,13 +75,12 @@ fn over_network(run: &Run) -> Result<Vec<Finding>, Error> {
                  AND protocol <> 'wireup' AND layer NOT LIKE '%-rx' AND src <> dst"
             )
         };
-        let time_ns = run.ledger.entries.iter().filter(|entry| entry.comm == comm).map(|entry| entry.time_ns).sum();
+        let ops = run.sums.keys().filter(|(on, _)| *on == comm).map(|(_, op)| *op).collect();
         findings.push(
             Finding {
                 ranks: ranks.into_iter().collect(),
                 confidence: Confidence::Bound,
-                severity_ns: time_ns,
-                cost: Cost::UpTo,
+                gain: Gain::spent(run.spent(comm, &ops)?),
                 floor: Some(Level::Warn),
                 command: format!("layers --transport {NETWORK} --comm {}", run.name(comm)),
                 ..Finding::new("network-inside-node")
@@ -98,8 +100,7 @@ fn over_network(run: &Run) -> Result<Vec<Finding>, Error> {
 struct Staged {
     copies: i64,
     bytes: u64,
-    time_ns: i128,
-    ranks: Vec<u32>,
+    by_rank: BTreeMap<i64, i64>,
 }
 
 fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
@@ -113,25 +114,25 @@ fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
         let sum = by_comm.entry(row.get(0)?).or_default();
         sum.copies = sum.copies.saturating_add(row.get(2)?);
         sum.bytes = sum.bytes.saturating_add(unsigned(row.get(3)?));
-        sum.time_ns += i128::from(row.get::<_, Option<i64>>(4)?.unwrap_or_default().max(0));
-        sum.ranks.extend(u32::try_from(row.get::<_, i64>(1)?).ok());
+        let time_ns = sum.by_rank.entry(row.get(1)?).or_default();
+        *time_ns = time_ns.saturating_add(row.get::<_, Option<i64>>(4)?.unwrap_or_default().max(0));
         Ok(())
     })?;
     let mut findings = Vec::new();
-    for (comm, Staged { copies, bytes, time_ns, ranks }) in by_comm.into_iter().filter(|(comm, _)| *comm != NO_COMM) {
+    for (comm, Staged { copies, bytes, by_rank }) in by_comm.into_iter().filter(|(comm, _)| *comm != NO_COMM) {
         if bytes < BYTES {
             continue;
         }
+        let time_ns = by_rank.values().fold(0i64, |sum, ns| sum.saturating_add(*ns));
         let sql = format!(
             "SELECT sum(bytes) FROM transfers WHERE comm = '{}' AND layer = 'gpu' AND function IN ('DtoH', 'HtoD') AND within IS NULL",
             run.name(comm).replace('\'', "''")
         );
         findings.push(
             Finding {
-                ranks: ranks.into_iter().collect(),
+                ranks: by_rank.keys().filter_map(|rank| u32::try_from(*rank).ok()).collect(),
                 confidence: Confidence::Bound,
-                severity_ns: time_ns,
-                cost: Cost::UpTo,
+                gain: Gain::spent(by_rank.iter().map(|(rank, ns)| ((comm, NO_OP, *rank), *ns)).collect()),
                 floor: Some(Level::Info),
                 command: format!("layers --layer gpu --comm {}", run.name(comm)),
                 ..Finding::new("staged-gpu-messages")
@@ -140,7 +141,7 @@ fn staged(run: &Run) -> Result<Vec<Finding>, Error> {
             .with("bytes that MPI calls copy between GPUs and the host", bytes as f64, BYTES as f64, sql)
             .word("copies", copies.to_string())
             .word("size", units::bytes(bytes))
-            .word("time", units::time(i64::try_from(time_ns).unwrap_or(i64::MAX))),
+            .word("time", units::time(time_ns)),
         );
     }
     Ok(findings)

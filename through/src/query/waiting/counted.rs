@@ -5,9 +5,9 @@
 //! calls for all: M − min M ≤ waiting ≤ M − calls · shortest call. If one rank is always late, both bounds are the truth; if it is a new one each time, the upper one is.
 //! Nothing of this holds where a root decides, or where ranks make different numbers of calls.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::all_to_all;
+use super::{all_to_all, named};
 use crate::query::Error;
 use crate::query::catalog::{Catalog, size_class};
 use crate::query::filter::Filter;
@@ -111,8 +111,16 @@ type Cells = BTreeMap<(i64, i64), BTreeMap<i64, BTreeMap<i64, Cell>>>;
 
 /// Of all operations that hold a rank until all have come, and which the filter leaves. What it says of ranks and times is the caller's.
 pub fn groups(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Group>, Error> {
-    let ops = all_to_all(catalog);
-    let wanted = ops.keys().copied().filter(|op| filter.has_op(*op)).collect();
+    groups_of(profile, catalog, filter, all_to_all(catalog).into_keys().collect())
+}
+
+/// The same bounds of fences, which hold only where an access needs it: what they say is sure where the late ranks are busy elsewhere.
+pub fn fences(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Group>, Error> {
+    groups_of(profile, catalog, filter, named(catalog, &["MPI_Win_fence"]))
+}
+
+fn groups_of(profile: &Profile, catalog: &Catalog, filter: &Filter, ops: BTreeSet<i64>) -> Result<Vec<Group>, Error> {
+    let wanted = ops.into_iter().filter(|op| filter.has_op(*op)).collect();
     let filter = Filter { ops: Some(wanted), ranks: None, time: None, ..filter.clone() };
     let source = Source::new(profile, catalog, &filter);
     source.needs_single_ranks_for("waiting")?;

@@ -6,7 +6,7 @@ mod timed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::counted::{Group, Member, Pattern, Refused, groups};
+pub use self::counted::{Group, Member, Pattern, Refused, fences, groups};
 pub use self::state::State;
 pub use self::timed::{Timed, Waited, timed};
 

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use commsee::shard::Event;
+
 use super::{State, all_to_all, named};
 use crate::query::Error;
 use crate::query::catalog::{Catalog, unsigned};
 use crate::query::filter::Filter;
 use crate::query::open::Profile;
 use crate::query::source::{Relation, Source};
-use crate::query::timeline::{CALL, Messages, RECEIVED, SENT, clocks};
+use crate::query::timeline::{CALL, Clock, Messages, RECEIVED, SENT, clocks};
 use crate::text::units;
 
 /// What a rank waited in calls of one kind, for one rank.
@@ -33,6 +35,8 @@ pub struct Timed {
     pub error_ns: i64,
     /// Events that are missing since later ones took their place.
     pub lost_events: i64,
+    /// What `COMMSEE_TRACE` must allow each process to keep all of them.
+    pub bytes_for_all: u64,
     /// Messages whose other end is not known.
     pub unmatched: u64,
     /// Calls with a root that is not known, since several ranks were root, by communicator and operation.
@@ -85,9 +89,20 @@ pub fn timed(profile: &Profile, catalog: &Catalog) -> Result<Option<Timed>, Erro
         waited: sums.list(),
         error_ns: errors.iter().rev().take(2).fold(0, |sum, error_ns| sum.saturating_add(*error_ns)),
         lost_events: clocks.iter().fold(0, |sum, clock| sum.saturating_add(clock.lost_events)),
+        bytes_for_all: clocks.iter().map(room).max().unwrap_or_default(),
         unmatched: messages.unmatched,
         rootless,
     }))
+}
+
+/// With a quarter more, since another run differs, and to a power of two.
+fn room(clock: &Clock) -> u64 {
+    let events = clock.events.max(0).saturating_add(clock.lost_events.max(0)) as u64;
+    (events.saturating_mul(size_of::<Event>() as u64) / 4)
+        .saturating_mul(5)
+        .clamp(1, 1 << 60)
+        .next_power_of_two()
+        .max(1 << 20)
 }
 
 /// Communicator, operation, rank, state, the rank that came last, and the site of the call.
@@ -167,7 +182,7 @@ impl Events {
 
     fn point_to_point(&self, catalog: &Catalog, sums: &mut Sums) {
         let blocking_sends = named(catalog, &["MPI_Send", "MPI_Ssend", "MPI_Rsend"]);
-        let receives = named(catalog, &["MPI_Recv", "MPI_Mrecv", "MPI_Sendrecv", "MPI_Sendrecv_replace"]);
+        let receives = named(catalog, RECEIVES);
         // Of several messages that one call received, the latest decided.
         let mut latest: BTreeMap<usize, &Call> = BTreeMap::new();
         for ends in self.messages.values() {
@@ -246,6 +261,17 @@ impl Events {
     }
 }
 
+/// Calls in which a receiver becomes ready, also for what was posted before: a long message moves while the library is in a call.
+const RECEIVES: &[&str] = &[
+    "MPI_Recv",
+    "MPI_Mrecv",
+    "MPI_Sendrecv",
+    "MPI_Sendrecv_replace",
+    "MPI_Wait",
+    "MPI_Waitany",
+    "MPI_Waitall",
+    "MPI_Waitsome",
+];
 const TO_ROOT: &[&str] = &["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"];
 const FROM_ROOT: &[&str] = &["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"];
 

@@ -21,7 +21,6 @@ fn ranks_that_work_longer() {
     // Less is told of one that works twice the mean, as what may be the scheduler's.
     let finding = one(told(154, 113));
     assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("1"), Some("info")));
-    assert!(finding["text"].as_str().unwrap().contains("Only info: "), "{finding}");
     one(told(100, 67));
     none(told(100, 66));
     one(told(40, 40));
@@ -44,7 +43,7 @@ fn an_imbalance_is_told_beside_waiting_for_others() {
     };
     // Half of 250 ms is waiting for another rank each time, more than half of the 480 ms that rank 1 works longer.
     let finding = one(told([310, 150, 60, 60], 250));
-    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("1"), Some("high")));
+    assert_eq!((finding["ranks"].as_str(), finding["level"].as_str()), (Some("1"), Some("warn")));
     // All wait for rank 1: that says it.
     none(told([310, 150, 310, 310], 0));
 }
@@ -122,7 +121,7 @@ fn an_odd_sibling() {
         })
     };
     let finding = one(told(3, 150, 1000));
-    assert_eq!((finding["comm"].as_str(), finding["severity_rank_s"].as_f64()), (Some("s2.1"), Some(0.1)));
+    assert_eq!((finding["comm"].as_str(), finding["gain_s"].as_f64()), (Some("s2.1"), Some(0.05)));
     none(told(3, 149, 1000));
     none(told(2, 150, 1000));
     none(told(3, 150, 1001));
