@@ -180,7 +180,7 @@ fn a_job_without_through_run_is_collected_afterwards() {
             "{}",
             told.stderr
         );
-        let collected = through(&cluster, &run, "collect --rsh vssh");
+        let collected = through(&cluster, &run, "recover --all-hosts --rsh vssh");
         assert!(collected.status.success(), "{what}: {}", collected.stderr);
         check_whole(&run, &what);
         assert_eq!(left(&cluster, &run), Vec::<String>::new(), "{what}: {}", collected.stderr);
@@ -312,7 +312,7 @@ fn ranks_that_outlive_their_launcher_keep_their_shards() {
             }
         }
         cluster.signal("node2", "KILL", &[&name]);
-        let collected = self::through(&cluster, &run, "collect --rsh vssh");
+        let collected = self::through(&cluster, &run, "recover --all-hosts --rsh vssh");
         assert!(collected.status.success(), "{mpi}: {}", collected.stderr);
         check_whole(&run, &format!("{mpi}, of ranks that lived on"));
         cluster.signal("node2", "KILL", &[daemon]);

@@ -34,7 +34,7 @@ fn logged(text: &str) -> Log {
 
 fn through(profile: &Path, arguments: &[&str]) -> Value {
     let mut command = Command::new(common::through());
-    let done = execute(command.arg(profile).args(arguments).args(["--format", "json"]));
+    let done = execute(command.args(arguments).arg(profile).args(["--format", "json"]));
     assert!(done.status.success(), "{arguments:?}: {}{}", done.stdout, done.stderr);
     serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {}", done.stdout))
 }

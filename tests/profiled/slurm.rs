@@ -244,7 +244,7 @@ fn check_lines(slurm: &Slurm, is_batch: bool) {
 /// Shards in a directory that all hosts share, and how they become a profile after the job.
 const SHARED: (&str, &str) = ("export COMMSEE_DIR=$PWD/shards;", "$T recover -o run-%j.db shards");
 /// Shards on the nodes, which are reached after the job.
-const ON_NODES: (&str, &str) = ("", "$T collect --rsh vssh");
+const ON_NODES: (&str, &str) = ("", "$T recover --all-hosts --rsh vssh");
 
 /// `scancel` of a job, and of a step, which leaves its batch script alive.
 fn check_cancelled(slurm: &Slurm, (before, command): (&str, &str)) {
@@ -351,7 +351,7 @@ fn what_dead_ranks_leave_is_collected_in_the_allocation() {
         // The whole job ends with its script.
         for way in WAYS.iter().filter(|way| way.cancel != "JOB") {
             let lines = [
-                format!("{}\n$T collect", way.line("$T exec --", &program)),
+                format!("{}\n$T recover --all-hosts", way.line("$T exec --", &program)),
                 way.line("$T exec --", &program).replacen("$S", "$T run -o run-%j.db -- $S", 1),
             ];
             for line in lines {
@@ -373,7 +373,7 @@ fn what_dead_ranks_leave_without_a_script_stays_on_its_hosts() {
         for way in &WAYS {
             let place = slurm.place(mpi);
             place.on(&way.line("$T exec --", &program));
-            let told = place.on("$T collect");
+            let told = place.on("$T recover --all-hosts");
             let (said, context) = (&told.stderr, format!("{mpi}: {} {}", way.how, way.cancel));
             assert_eq!(told.status.code(), Some(1), "{context}: {said}");
             for words in ["shards of ranks 0-2 in /dev/shm", "shards of rank 3 in /dev/shm", "(srun: error: "] {
