@@ -116,7 +116,7 @@ impl Plan {
         for name in self.algorithms() {
             let _ = write!(
                 script,
-                "\necho \"== {name} against default\"\n{through} diff \"$here\"/default-*.db -- \"$here\"/{name}-*.db --top 5\n"
+                "\necho \"== {name} against default\"\n{through} compare \"$here\"/default-*.db -- \"$here\"/{name}-*.db --top 5\n"
             );
         }
         script
