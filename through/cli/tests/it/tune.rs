@@ -69,7 +69,7 @@ fn the_script_finds_the_program_that_wrote_it() {
         fs::remove_dir_all(folder.path("tune-Alltoall")).unwrap();
         assert!(script.contains(&format!("\n    {name} run -o")), "{script}");
         assert!(script.contains(&format!(".rules\" {name} run -o")), "{script}");
-        assert!(script.contains(&format!("\n{name} diff ")), "{script}");
+        assert!(script.contains(&format!("\n{name} compare ")), "{script}");
     }
 }
 
