@@ -53,6 +53,10 @@ fn findings(run: &Run) -> Vec<Value> {
         for text in ["title", "text", "command"] {
             assert!(!finding[text].as_str().expect("a text").contains(['{', '}']), "{finding}");
         }
+        let words = finding["command"].as_str().expect("a command").strip_prefix("through ").expect("of through");
+        let words = words.split(' ').map(|word| word.trim_matches('\''));
+        let shown = execute(Command::new(common::through()).args(words).current_dir(run.folder()));
+        assert!(shown.status.success(), "{finding}: {}", shown.stderr);
     }
     findings
 }

@@ -403,7 +403,7 @@ fn an_application_is_replayed_cell_by_cell() {
     let application = folder.path().join("application.db");
     fs::rename(&profile, &application).unwrap();
     let text = Command::new(built("through").unwrap())
-        .arg("matrix")
+        .arg("traffic")
         .arg(&application)
         .args(["--format", "csv"])
         .output()

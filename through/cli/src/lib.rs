@@ -88,7 +88,7 @@ pub enum Command {
     Sql(Sql),
     /// Write CSV, JSON, Parquet, or a timeline for Perfetto
     Export(Box<Export>),
-    /// Carry what ranks left on this host to where the others see it; `collect` starts it
+    /// Carry what ranks left on this host to where the others see it; `recover --all-hosts` starts it
     #[command(hide = true)]
     Carry(HostNote),
     /// Write man pages and completions for shells; `./install` asks for them

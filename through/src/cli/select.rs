@@ -31,7 +31,7 @@ pub struct Select {
     /// Seconds of a rank in one row: 0.1:2.5, 0.1: or :2.5
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = TimeRange::parse, hide_short_help = true)]
     pub time: Option<TimeRange>,
-    /// Call sites, by line, file or function: grid.c:88,halo::*, also of outer frames [needs COMMSEE_SITES]
+    /// Call sites, by line, file or function: grid.c:88,halo::*, also of outer frames [needs run --sites]
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub site: Vec<String>,
     /// Phases, by name; '' selects calls outside any phase [default: all, added up]

@@ -21,7 +21,7 @@ pub fn export(export: &Export) -> Result<bool, Error> {
         Exported::Perfetto => timeline(export),
         Exported::Dot => {
             let selection = export.select.calls.selection(&export.routes);
-            let view = of("traffic").find(|view| view.formats.first() == Some(&Format::Dot)).expect("a graph");
+            let view = of("traffic").find(|view| view.name == "graph").expect("a graph");
             present(view, &question(export, selection, Format::Dot)?, export.output.as_deref())
         }
         Exported::Db => resolve::resolve(export),

@@ -14,7 +14,7 @@ pub const VIEW: View = View {
     name: "datatypes",
     command: "",
     flag: Flag::Switch { short: None, long: "datatypes" },
-    help: "Datatypes of each operation (needs COMMSEE_DATATYPES=1)",
+    help: "Datatypes of each operation (needs run --datatypes)",
     meaning: "the datatypes of each operation on each communicator, in a run with `COMMSEE_DATATYPES=1`",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],

@@ -16,7 +16,7 @@ pub const VIEW: View = View {
     name: "sites",
     command: "sites",
     flag: Flag::Default,
-    help: "Lines of the program that call MPI (needs COMMSEE_SITES=1)",
+    help: "Lines of the program that call MPI (needs run --sites)",
     meaning: "the lines of the program that call MPI, heaviest first, in a run with `COMMSEE_SITES=1` ([find the line](../howto/find-the-line.md))",
     note: "One row per line, communicator and operation. A line that nobody knows is a function with an offset, or a module with one.",
     formats: &[Format::Table, Format::Csv, Format::Json],

@@ -8,9 +8,9 @@ use crate::advise::run::Run;
 use crate::query::Error;
 use crate::text::units;
 
-const SHARE: f64 = 0.9;
-const MESSAGES: i64 = 100;
-const RANKS: u64 = 4;
+pub const SHARE: f64 = 0.9;
+pub const MESSAGES: i64 = 100;
+pub const RANKS: u64 = 4;
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let point_to_point: BTreeSet<i64> =
@@ -42,25 +42,47 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         if sources.first().is_none_or(|sources| sources.saturating_add(1) < i64::try_from(size).unwrap_or(i64::MAX)) {
             continue;
         }
-        let name = run.name(comm).replace('\'', "''");
-        findings.push(
-            Finding {
-                ranks: u32::try_from(root).into_iter().collect(),
-                floor: Some(Level::Info),
-                gain: Gain::spent(run.spent(comm, &point_to_point)?),
-                command: format!("traffic --comm {}", run.name(comm)),
-                ..Finding::new("root-funnel")
-            }
-            .on(comm, None)
-            .with(
-                "messages to one rank",
-                share,
-                SHARE,
-                format!("SELECT (SELECT sum(calls) FROM matrix WHERE comm = '{name}' AND src <> dst AND dst = {root}) * 1.0 / (SELECT sum(calls) FROM matrix WHERE comm = '{name}' AND src <> dst)"),
-            )
-            .word("share", units::percent(share, 1.0))
-            .word("messages", all.to_string()),
-        );
+        let end = End { rank: root, share, messages: all, column: "dst" };
+        findings.push(end.finding("root-funnel", "messages to one rank", run, comm, &point_to_point)?);
     }
     Ok(findings)
+}
+
+/// The rank that most messages of a communicator come from (`src`) or go to (`dst`).
+pub struct End {
+    pub rank: i64,
+    pub share: f64,
+    /// Of all ranks.
+    pub messages: i64,
+    pub column: &'static str,
+}
+
+impl End {
+    /// `ops`: those that carry the messages.
+    pub fn finding(
+        &self,
+        topic: &'static str,
+        measure: &'static str,
+        run: &Run,
+        comm: i64,
+        ops: &BTreeSet<i64>,
+    ) -> Result<Finding, Error> {
+        let sum = format!(
+            "SELECT sum(calls) FROM matrix WHERE comm = '{}' AND src <> dst",
+            run.name(comm).replace('\'', "''")
+        );
+        let sql = format!("SELECT ({sum} AND {} = {}) * 1.0 / ({sum})", self.column, self.rank);
+        let finding = Finding {
+            ranks: u32::try_from(self.rank).into_iter().collect(),
+            floor: Some(Level::Info),
+            gain: Gain::spent(run.spent(comm, ops)?),
+            command: format!("traffic --comm {}", run.name(comm)),
+            ..Finding::new(topic)
+        };
+        Ok(finding
+            .on(comm, None)
+            .with(measure, self.share, SHARE, sql)
+            .word("share", units::percent(self.share, 1.0))
+            .word("messages", self.messages.to_string()))
+    }
 }

@@ -2,15 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::advise::finding::{Finding, Level};
-use crate::advise::gain::Gain;
+use super::funnel::{End, MESSAGES, RANKS, SHARE};
+use crate::advise::finding::Finding;
 use crate::advise::run::Run;
 use crate::query::Error;
-use crate::text::units;
-
-const SHARE: f64 = 0.9;
-const MESSAGES: i64 = 100;
-const RANKS: u64 = 4;
 
 /// Messages and bytes from one rank, by the member that they go to.
 type Ends = BTreeMap<i64, (i64, i64)>;
@@ -42,25 +37,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         if size < RANKS || !is_to_all || share < SHARE || all < MESSAGES || *root < 0 {
             continue;
         }
-        let name = run.name(comm).replace('\'', "''");
-        findings.push(
-            Finding {
-                ranks: u32::try_from(*root).into_iter().collect(),
-                floor: Some(Level::Info),
-                gain: Gain::spent(run.spent(comm, &sends)?),
-                command: format!("matrix --comm {}", run.name(comm)),
-                ..Finding::new("one-to-all")
-            }
-            .on(comm, None)
-            .with(
-                "messages from one rank",
-                share,
-                SHARE,
-                format!("SELECT (SELECT sum(calls) FROM matrix WHERE comm = '{name}' AND src <> dst AND src = {root}) * 1.0 / (SELECT sum(calls) FROM matrix WHERE comm = '{name}' AND src <> dst)"),
-            )
-            .word("share", units::percent(share, 1.0))
-            .word("messages", all.to_string()),
-        );
+        let end = End { rank: *root, share, messages: all, column: "src" };
+        findings.push(end.finding("one-to-all", "messages from one rank", run, comm, &sends)?);
     }
     Ok(findings)
 }

@@ -33,12 +33,11 @@ fn a_late_rank() {
     none(told(66));
 }
 
-/// Counters bound the waiting by 900 ms; a timeline with the last rank 25 ms behind the others in each of ten barriers says 750 ms.
-#[test]
-fn what_a_timeline_says_is_no_bound() {
+/// A timeline of so many barriers of four ranks, in each of which one is 25 ms behind the others.
+fn barriers(calls: i64, late: impl Fn(i64) -> i64) -> String {
     let mut sql = String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;");
-    for (rank, call) in (0..4).flat_map(|rank| (0..10).map(move |call| (rank, call))) {
-        let begin = call * 100 * MS + if rank == 2 { 25 * MS } else { 0 };
+    for (rank, call) in (0..4).flat_map(|rank| (0..calls).map(move |call| (rank, call))) {
+        let begin = call * 100 * MS + if rank == late(call) { 25 * MS } else { 0 };
         let end = call * 100 * MS + 40 * MS;
         sql += &format!(
             "INSERT INTO event (rank, thread, kind, begin_ns, end_ns, cause_ns, comm, op, bytes, sequence) \
@@ -46,6 +45,13 @@ fn what_a_timeline_says_is_no_bound() {
              WHERE c.name = 'W0.0' AND o.name = 'MPI_Barrier';"
         );
     }
+    sql
+}
+
+/// Counters bound the waiting by 900 ms; a timeline with the last rank 25 ms behind the others in each of ten barriers says 750 ms.
+#[test]
+fn what_a_timeline_says_is_no_bound() {
+    let sql = barriers(10, |_| 2);
     let build = |profile: &mut Builder| {
         for rank in 0..4 {
             let more = if rank == 2 { 0 } else { 300 };
@@ -126,17 +132,8 @@ fn another_late_rank_each_time() {
 /// What ranks wait in a barrier they would wait in the next call: by a timeline 25 ms of 40, of all but one.
 #[test]
 fn a_needless_barrier_is_priced_without_the_waiting_of_a_timeline() {
-    let mut sql = String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;");
-    for (rank, call) in (0..4).flat_map(|rank| (0..50).map(move |call| (rank, call))) {
-        // Another rank is late each time, so that counters show no waiting.
-        let begin = call * 100 * MS + if rank == call % 4 { 25 * MS } else { 0 };
-        let end = call * 100 * MS + 40 * MS;
-        sql += &format!(
-            "INSERT INTO event (rank, thread, kind, begin_ns, end_ns, cause_ns, comm, op, bytes, sequence) \
-             SELECT {rank}, 0, 0, {begin}, {end}, {begin}, c.id, o.id, 0, {call} FROM communicator c, operation o \
-             WHERE c.name = 'W0.0' AND o.name = 'MPI_Barrier';"
-        );
-    }
+    // Another rank is late each time, so that counters show no waiting.
+    let sql = barriers(50, |call| call % 4);
     let build = |profile: &mut Builder| {
         for rank in 0..4 {
             profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(50, 0, 0, 2000 * MS));
