@@ -67,6 +67,16 @@ fn what_agrees_in_operation_and_size_is_waited_for() {
     assert_eq!(rows, ["MPI_Start|12|1"]);
 }
 
+/// Of requests that differ nobody knows which one the call waited for: its time is in a row of none.
+#[test]
+fn what_differs_is_charged_no_time() {
+    for mpi in Mpi::ALL {
+        let run = Launch::new(mpi, "differing").ranks(1).run().succeeded();
+        let rows = "SELECT started, bucket_lo, sum(requests), sum(time_s) > 0 FROM completions WHERE op = 'MPI_Waitall' GROUP BY 1, 2";
+        assert_eq!(answer(&run.profile_path(), rows), ["-|-|0|1", "MPI_Irecv|0|3|0", "MPI_Irecv|65536|3|0"], "{mpi}");
+    }
+}
+
 /// What a status says is no rank that the library has checked.
 #[test]
 fn a_rank_that_is_none_ends_no_program() {
