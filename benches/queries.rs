@@ -202,7 +202,7 @@ fn make(path: &Path, arguments: &Arguments) {
     }
     cells.store(&db, "rank", |rank| rank, |op| outside_span(op as u16));
     for (rank, mpi_ns) in (0..ranks).zip(mpi_ns) {
-        let sql = "INSERT INTO process VALUES (?, ?, ?, ?, ?, 'finished')";
+        let sql = "INSERT INTO process (rank, host, pid, wall_ns, mpi_ns, state) VALUES (?, ?, ?, ?, ?, 'finished')";
         db.execute(sql, params![rank, format!("n{}", rank / 64), rank + 100, mpi_ns * 2, mpi_ns]).unwrap();
     }
     db.pragma_update(None, "user_version", commsee::profile::SCHEMA_VERSION).unwrap();

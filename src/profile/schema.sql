@@ -13,7 +13,9 @@ CREATE TABLE process (
     pid     INTEGER NOT NULL,
     wall_ns INTEGER NOT NULL,
     mpi_ns  INTEGER NOT NULL,
-    state   TEXT NOT NULL
+    state   TEXT NOT NULL,
+    ran_ns   INTEGER, -- of the run time, its main thread on a processor (null: not known)
+    ready_ns INTEGER  -- and ready to run, without a processor
 );
 
 -- What the first letter of a communicator's name stands for.
@@ -712,9 +714,18 @@ CREATE VIEW notes AS
 SELECT module, text, ranks
 FROM note;
 
+-- A thread without a processor does not say where it waits for one: outside of MPI as long, by estimate, as the part of its time, but for
+-- sleep, that it spends there.
 CREATE VIEW ranks AS
-SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state
-FROM process;
+SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state,
+       ran_ns / 1e9 AS ran_s,
+       ready_ns / 1e9 AS ready_s,
+       (wall_ns - mpi_ns - unscheduled_ns) / 1e9 AS work_s
+FROM (
+    SELECT *, max(coalesce(min(ready_ns, wall_ns - mpi_ns, CAST(1.0 * ready_ns * (wall_ns - mpi_ns) / (ran_ns + ready_ns) AS INTEGER)), 0), 0)
+              AS unscheduled_ns
+    FROM process
+);
 
 CREATE VIEW meta AS
 SELECT key, value FROM metadata;

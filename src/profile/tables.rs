@@ -97,7 +97,7 @@ impl<'a> Tables<'a> {
         let columns =
             |is_wanted: fn(&Counter) -> bool| Calls::TABLE.iter().filter(|counter| is_wanted(counter)).count();
         let insert = Statements {
-            process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?)")?,
+            process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?,
             cell: insert_into("cell", 1 + columns(|counter| !counter.is_common()))?,
             uneven_cell: insert_into("uneven_cell", 1 + columns(Counter::is_common))?,
             total: insert_into("total", 11 + columns(is_in_total) + 2 * Calls::EXTREMES)?,
@@ -228,7 +228,9 @@ impl<'a> Tables<'a> {
             _ => "ended before MPI_Finalize",
         };
         let Process { rank, host, pid, wall_ns, mpi_ns, .. } = process;
-        self.insert.process.execute(params![rank, host, pid, *wall_ns as i64, *mpi_ns as i64, state])?;
+        let (ran_ns, ready_ns) = process.scheduled.map(|(ran_ns, ready_ns)| (ran_ns as i64, ready_ns as i64)).unzip();
+        let times = [Some(*wall_ns as i64), Some(*mpi_ns as i64)];
+        self.insert.process.execute(params![rank, host, pid, times[0], times[1], state, ran_ns, ready_ns])?;
         // Ranks ascend.
         let lowest = match self.hosts.get(host) {
             Some(lowest) => *lowest,

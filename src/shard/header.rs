@@ -43,6 +43,15 @@ pub struct Moment {
     pub monotonic_ns: u64,
 }
 
+/// What the scheduler says of a thread until now, in nanoseconds: how long it ran, and how long it was ready to run without a processor. Zero where
+/// that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Scheduled {
+    pub ran_ns: u64,
+    pub ready_ns: u64,
+}
+
 /// The first page. Text fields end at their first zero byte.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -109,8 +118,8 @@ pub struct Header {
     pub processors: u32,
     /// Functions that others have in front of commsee: their calls are not recorded.
     pub hidden: [u8; 256],
-    /// Zero, and part of the checksum.
-    pub reserved: [u8; 32],
+    /// Of the main thread, where the run time begins and ends.
+    pub scheduled: [Scheduled; 2],
     /// The batch job as [`Job`] has it, since whoever recovers the shard may be outside of it.
     pub job: [u8; 96],
     pub job_step: [u8; 32],
@@ -153,7 +162,7 @@ impl Header {
         let mut constant = *self;
         (constant.state, constant.used_bytes, constant.lost_calls, constant.checksum) = (0, 0, 0, 0);
         (constant.paused, constant.syncs, constant.lost_events) = (0, [Sync::default(); 2], 0);
-        constant.latest = Moment::default();
+        (constant.latest, constant.scheduled[1]) = (Moment::default(), Scheduled::default());
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         bytemuck::bytes_of(&constant).iter().fold(0xcbf2_9ce4_8422_2325, step)
     }

@@ -49,7 +49,8 @@ impl Encoder {
             }
             Item::Process(process) => {
                 let host = (process.host != self.host).then_some(&process.host);
-                self.put(&(process.rank, host, process.pid, process.wall_ns, process.mpi_ns, process.state));
+                self.put(&(process.rank, host, process.pid, process.wall_ns, process.mpi_ns));
+                self.put(&(process.scheduled, process.state));
                 self.host.clone_from(&process.host);
             }
             Item::Communicator(communicator) => self.put(communicator),
@@ -210,11 +211,12 @@ impl Decoder {
                 Item::Run(Box::new(run))
             }
             1 => {
-                let (rank, host, pid, wall_ns, mpi_ns, state): (_, Option<String>, _, _, _, _) = self.get()?;
+                let (rank, host, pid, wall_ns, mpi_ns): (_, Option<String>, _, _, _) = self.get()?;
+                let (scheduled, state) = self.get()?;
                 if let Some(host) = host {
                     self.host = host;
                 }
-                Item::Process(super::Process { rank, host: self.host.clone(), pid, wall_ns, mpi_ns, state })
+                Item::Process(super::Process { rank, host: self.host.clone(), pid, wall_ns, mpi_ns, scheduled, state })
             }
             2 => Item::Communicator(Box::new(self.get::<Communicator>()?)),
             3 => Item::Phase(self.get()?),

@@ -63,6 +63,8 @@ pub struct Process {
     pub pid: u32,
     pub wall_ns: u64,
     pub mpi_ns: u64,
+    /// Of its main thread during the run time, where that is known.
+    pub scheduled: Option<(u64, u64)>,
     /// As in the header of its shard.
     pub state: u32,
 }

@@ -11,8 +11,8 @@ use super::order::Order;
 use crate::calls;
 use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
 use crate::shard::{
-    self, BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, FREED, LEFT, NO_COMM,
-    OWN_SIZE, RUNNING, SEVERAL_COMMS, SNAPSHOT, Shard,
+    self, BUCKET_FAILED, BUCKET_INVOLVED, BUCKET_PENDING, CONTIGUOUS, Cell, FINISHED, FIRST_COMM, FREED, Header, LEFT,
+    NO_COMM, OWN_SIZE, RUNNING, SEVERAL_COMMS, SNAPSHOT, Shard,
 };
 
 /// A shard, and what its numbers mean to all processes.
@@ -205,7 +205,15 @@ impl Resolved {
         let mpi_ns = self.times_ns.iter().flatten().fold(0u64, |sum, time_ns| sum.saturating_add(*time_ns));
         let host = shard::text(&header.host);
         let (rank, pid, wall_ns, state) = (self.rank, header.pid, self.wall_ns(), header.state);
-        Item::Process(Process { rank, host, pid, wall_ns, mpi_ns, state })
+        let scheduled = self.scheduled();
+        Item::Process(Process { rank, host, pid, wall_ns, mpi_ns, scheduled, state })
+    }
+
+    /// During the run time.
+    fn scheduled(&self) -> Option<(u64, u64)> {
+        let Header { state, scheduled: [begin, end], .. } = &*self.shard.header;
+        let is_known = *state == FINISHED && begin.ran_ns > 0 && end.ran_ns > begin.ran_ns;
+        is_known.then(|| (end.ran_ns - begin.ran_ns, end.ready_ns.saturating_sub(begin.ready_ns)))
     }
 
     pub fn program(&self) -> Item {

@@ -63,7 +63,7 @@ fn findings(run: &Run) -> Vec<Value> {
 
 /// Of so many runs one must tell of the fault, and its twin of nothing: what other programs do to a busy machine is told as well, is true, and
 /// differs from run to run. What is counted does not.
-const RUNS: usize = 3;
+const RUNS: usize = 5;
 
 #[track_caller]
 fn is_told(planted: &Planted) {
@@ -298,6 +298,7 @@ fn a_late_receiver() {
 
 /// Without a timeline counters show that sends of one size wait, and what to record.
 #[test]
+#[ignore = "heavy: on busy cores no send may find its receiver there"]
 fn sends_that_wait() {
     is_told(&Planted { program: "waiting_sends", ranks: 2, topic: "waiting-sends", op: Some("MPI_Send"), ..SOMEWHERE });
 }
@@ -343,6 +344,28 @@ fn a_target_that_is_not_in_mpi() {
     let found = findings(&run(Mpi::Mpich, &Planted { program: "slow_target", ..SOMEWHERE }, "planted"));
     let names = |finding: &Value| finding["topic"] == "waiting-flush" && finding["ranks"] == "0";
     assert!(found.iter().any(names), "{found:#?}");
+}
+
+/// All ranks do the same work, but rank 0's processor is taken by others: no rank is said to work longer, and the ledger says who ran.
+#[test]
+fn a_rank_whose_processor_others_take() {
+    for mpi in Mpi::ALL {
+        let done = run(mpi, &Planted { program: "stolen", ranks: 2, ..SOMEWHERE }, "planted");
+        let found = findings(&done);
+        let blames = |finding: &&Value| {
+            let is_loud = matches!(finding["level"].as_str(), Some("warn" | "high"));
+            is_loud && finding["topic"] != "changing-late-rank" && finding["ranks"] == "0"
+        };
+        assert!(!found.iter().any(|finding| blames(&finding)), "{mpi}: {found:#?}");
+        let db = Connection::open(done.profile_path()).expect("the profile");
+        let sql = "SELECT wall_s, mpi_s, ran_s, ready_s, work_s FROM ranks WHERE rank = 0";
+        let [wall_s, mpi_s, ran_s, ready_s, work_s] = db
+            .query_row(sql, [], |row| Ok([0, 1, 2, 3, 4].map(|at| row.get::<_, f64>(at).expect("a number"))))
+            .expect("rank 0");
+        // It is one of four on its processor, and works for half a second.
+        assert!(ready_s > 0.5 && ran_s > 0.49 && ran_s + ready_s <= wall_s * 1.01, "{mpi}: {ran_s} {ready_s} {wall_s}");
+        assert!(work_s > 0.4 && work_s < wall_s - mpi_s - 0.4, "{mpi}: {work_s} of {wall_s}, {mpi_s} in MPI");
+    }
 }
 
 /// Ranks 0 and 1 wait for the second row, in which rank 3 waits for rank 2.

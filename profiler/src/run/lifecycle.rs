@@ -19,7 +19,7 @@ use crate::record::tally::{self, Done};
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Process};
 use crate::run::tree::Tree;
-use crate::run::{ending, gather, output, partial, parting, sessions, snapshots};
+use crate::run::{ending, gather, output, partial, parting, scheduled, sessions, snapshots};
 use crate::shard::paths;
 use crate::{shard, thread, trace};
 
@@ -150,6 +150,7 @@ pub fn finish(caller: Caller) {
     let thread = inside.map(|inside| enter::stay(inside, communicators::world(), op::MPI_Finalize, begin.ticks));
     if let Some(header) = shard::header() {
         header.set_latest(begin);
+        header.set_scheduled(scheduled::so_far());
     }
     let goes_on = || {
         make_progress(roll_call.rank());

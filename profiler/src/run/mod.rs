@@ -9,6 +9,7 @@ pub mod loaded;
 pub mod output;
 pub mod partial;
 pub mod parting;
+pub mod scheduled;
 pub mod sessions;
 pub mod setup;
 pub mod snapshots;

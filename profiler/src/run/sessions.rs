@@ -19,7 +19,7 @@ use crate::record::enter;
 use crate::record::tally::Done;
 use crate::rollcall::{self, RollCall};
 use crate::run::setup::{self, Process};
-use crate::run::{ending, join, output};
+use crate::run::{ending, join, output, scheduled};
 use crate::shard::paths;
 use crate::thread::Thread;
 use crate::{shard, thread};
@@ -94,6 +94,7 @@ pub fn closing() -> Option<Closing> {
         state::stop();
         if let Some(header) = shard::header() {
             header.set_latest(clock::moment());
+            header.set_scheduled(scheduled::so_far());
             header.set_state(FINISHED);
         }
         leave_world(&mut sessions);

@@ -19,7 +19,7 @@ use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes, file_names};
 use crate::record::{buckets, enter};
-use crate::run::{ending, unseen};
+use crate::run::{ending, scheduled, unseen};
 use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, sites, thread};
 
@@ -100,6 +100,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     header.start_realtime_ns = clock::realtime_ns();
     header.started = clock::moment();
     header.latest = header.started;
+    header.scheduled[0] = scheduled::so_far();
     clock::scale(header.entered, header.started);
     header.seal();
 

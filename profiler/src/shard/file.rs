@@ -16,8 +16,8 @@ use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
     Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FILE_CELLS, FILES, File as NamedFile,
     FileCell, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, LAYER_COMMUNICATORS, LayerCommunicator,
-    MODULES, Module, Moment, NOTES, PEERS, PHASES, PLACES, Peer, Place, ROUTES, SITE_CELLS, SITES, Shard, Site,
-    SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
+    MODULES, Module, Moment, NOTES, PEERS, PHASES, PLACES, Peer, Place, ROUTES, SITE_CELLS, SITES, Scheduled, Shard,
+    Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -178,6 +178,12 @@ impl Live {
     pub fn set_latest(self, moment: Moment) {
         // SAFETY: as above.
         unsafe { (&raw mut (*self.0.as_ptr()).latest).write_volatile(moment) };
+    }
+
+    /// What the scheduler gave the main thread until the end of the run time.
+    pub fn set_scheduled(self, scheduled: Scheduled) {
+        // SAFETY: as above; called where the run time ends only.
+        unsafe { (&raw mut (*self.0.as_ptr()).scheduled).cast::<Scheduled>().add(1).write(scheduled) };
     }
 
     /// The comparison of the clocks at the begin (0) or at the end (1).

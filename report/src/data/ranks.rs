@@ -28,6 +28,7 @@ pub fn ranks(catalog: &Catalog) -> Value {
     columns.add_differences("host", host_of.iter().map(|host| *host as i64));
     columns.add("state", state_of.iter().map(|state| *state as i64));
     columns.add_differences("wall_ns", processes().map(|process| process.wall_ns));
+    columns.add_differences("unscheduled_ns", processes().map(|process| process.unscheduled_ns));
     columns.add("mpi_ns", processes().map(|process| process.mpi_ns));
     json!({
         "hosts": list(hosts.iter().map(|host| Value::from(text(host))).collect()),

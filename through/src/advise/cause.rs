@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use commsee::ranks::Ranks;
 
-use super::finding::Finding;
+use super::finding::{Ceiling, Finding, Level};
 use super::gaps;
 use super::run::Run;
 use super::topics::{CALLS, WORKS};
 use crate::query::Error;
+use crate::query::catalog::Process;
 use crate::query::filter::Filter;
 use crate::query::source::{Relation, Source};
 use crate::text::units;
@@ -38,6 +39,7 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
     }
     let waited_ns = of_call().fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns)) / others.count().max(1) as i64;
     let enough_ns = (PART * waited_ns as f64) as i64;
+    capped(run, finding, &late, &others, waited_ns);
     // All of them: one of two may only wait for the other.
     let least_ns = works_ns(run, &late).into_iter().min().unwrap_or_default();
     let of_others = works_ns(run, &others);
@@ -67,11 +69,30 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
     Ok(())
 }
 
-/// Outside of MPI.
+/// What late ranks had no processor for, longer than the others, is not the program's.
+fn capped(run: &Run, finding: &mut Finding, late: &Ranks, others: &Ranks, waited_ns: i64) {
+    let unscheduled_ns = |ranks: &Ranks| {
+        let is_meant = |rank: i64| u32::try_from(rank).is_ok_and(|rank| ranks.contains(rank));
+        let processes = run.catalog.processes.iter().filter(|process| is_meant(process.rank));
+        processes.map(|process| process.unscheduled_ns).fold(0i64, i64::saturating_add) / ranks.count().max(1) as i64
+    };
+    let more_ns = unscheduled_ns(late).saturating_sub(unscheduled_ns(others)).clamp(0, waited_ns.max(0));
+    if more_ns == 0 {
+        return;
+    }
+    let part = more_ns as f64 / waited_ns as f64;
+    finding.gain = std::mem::take(&mut finding.gain).part(1.0 - part);
+    if part >= PART {
+        finding.ceiling =
+            Some(Ceiling { level: Level::Info, why: "the late ranks had no processor for most of that time" });
+    }
+}
+
+/// Outside of MPI, on a processor.
 fn works_ns(run: &Run, ranks: &Ranks) -> Vec<i64> {
     let is_meant = |rank: i64| u32::try_from(rank).is_ok_and(|rank| ranks.contains(rank));
     let processes = run.catalog.processes.iter().filter(|process| is_meant(process.rank));
-    processes.map(|process| process.wall_ns.saturating_sub(process.mpi_ns)).collect()
+    processes.map(Process::work_ns).collect()
 }
 
 fn some(ranks: &Ranks) -> Vec<i64> {

@@ -82,6 +82,19 @@ impl Run {
         })
     }
 
+    /// What a rank works outside of MPI, as an expression over the view `ranks`.
+    pub fn work_s(&self) -> &'static str {
+        let is_known = self.catalog.processes.iter().any(|process| process.scheduled.is_some());
+        if is_known { "work_s" } else { "wall_s - mpi_s" }
+    }
+
+    /// Ready to run without a processor, in the mean over the ranks, in MPI or not: no program waits for less on such a machine.
+    pub fn ready_ns(&self) -> i64 {
+        let of_all = self.catalog.processes.iter().filter_map(|process| process.scheduled);
+        of_all.fold(0i64, |sum, (_, ready_ns)| sum.saturating_add(ready_ns))
+            / self.catalog.processes.len().max(1) as i64
+    }
+
     /// What a timeline tells of waiting in an operation, if it tells of the whole run.
     pub fn told(&self, comm: i64, op: i64) -> Option<impl Iterator<Item = &Waited>> {
         let timed = self.timed.as_ref().filter(|timed| timed.is_whole())?;

@@ -106,6 +106,10 @@ pub struct Process {
     pub mpi_ns: i64,
     /// The part of it in calls that have not returned, over its threads.
     pub unreturned_ns: i64,
+    /// Of the run time, its main thread on a processor, and ready to run without one; where that is not known, nothing.
+    pub scheduled: Option<(i64, i64)>,
+    /// Ready to run outside of MPI, but without a processor: an estimate, in MPI it may as well have been without one.
+    pub unscheduled_ns: i64,
     pub state: String,
     /// Whether it called `MPI_Abort`, from which some libraries return.
     pub has_aborted: bool,
@@ -113,7 +117,24 @@ pub struct Process {
 
 impl Process {
     pub fn new(rank: i64, host: String, pid: i64, wall_ns: i64, mpi_ns: i64, state: String) -> Process {
-        Process { rank, host, pid, wall_ns, mpi_ns, unreturned_ns: 0, state, has_aborted: false }
+        let (unreturned_ns, unscheduled_ns) = (0, 0);
+        Process {
+            rank,
+            host,
+            pid,
+            wall_ns,
+            mpi_ns,
+            unreturned_ns,
+            scheduled: None,
+            unscheduled_ns,
+            state,
+            has_aborted: false,
+        }
+    }
+
+    /// Outside of MPI, and not for want of a processor.
+    pub fn work_ns(&self) -> i64 {
+        self.wall_ns.saturating_sub(self.mpi_ns).saturating_sub(self.unscheduled_ns)
     }
 }
 
@@ -239,12 +260,32 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
             *mpi_ns = mpi_ns.saturating_add(call.time_ns);
         }
     }
+    schedule(profile, &mut processes)?;
     for rank in aborted(profile, operations)? {
         if let Ok(at) = processes.binary_search_by_key(&rank, |process| process.rank) {
             processes[at].has_aborted = true;
         }
     }
     Ok(processes)
+}
+
+/// What the scheduler gave them. Profiles of early versions do not say.
+fn schedule(profile: &Profile, processes: &mut [Process]) -> Result<(), Error> {
+    let columns: Vec<String> =
+        profile.query("SELECT name FROM pragma_table_info('ranks')", vec![], |row| row.get(0))?;
+    if !columns.iter().any(|column| column == "work_s") {
+        return Ok(());
+    }
+    let sql = "SELECT rank, ran_ns, ready_ns, CAST(round(1e9 * (wall_s - mpi_s - work_s)) AS INTEGER) \
+               FROM ranks JOIN process USING (rank) WHERE ran_ns IS NOT NULL";
+    let known: Vec<(i64, i64, i64, i64)> =
+        profile.query(sql, vec![], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    for (rank, ran_ns, ready_ns, unscheduled_ns) in known {
+        if let Ok(at) = processes.binary_search_by_key(&rank, |process| process.rank) {
+            (processes[at].scheduled, processes[at].unscheduled_ns) = (Some((ran_ns, ready_ns)), unscheduled_ns);
+        }
+    }
+    Ok(())
 }
 
 /// Ranks that are in `MPI_Abort`, or have called it.

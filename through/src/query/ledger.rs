@@ -20,6 +20,8 @@ pub struct Ledger {
     pub run_time_ns: i64,
     /// Outside of MPI, over all ranks.
     pub working_ns: i128,
+    /// The part of it for want of a processor, where that is known: an estimate.
+    pub unscheduled_ns: i128,
     /// MPI time, the heaviest entries first, with that of calls that have not returned.
     pub entries: Vec<Entry>,
     /// Of calls that have not returned, over all ranks.
@@ -98,10 +100,11 @@ pub fn ledger(profile: &Profile, catalog: &Catalog, ranks: Option<&BTreeSet<i64>
         ranks,
         run_time_ns,
         working_ns: wall_ns - mpi_ns,
+        unscheduled_ns: sum(|process| process.unscheduled_ns),
         unreturned_ns,
         entries,
         end_skew_ns: i128::from(ranks) * i128::from(run_time_ns) - wall_ns,
-        factors: factors(&processes, run_time_ns),
+        factors: factors(&processes, run_time_ns, |process| process.wall_ns - process.mpi_ns),
     })
 }
 
@@ -122,8 +125,9 @@ fn in_cells(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Sum
     Ok(sums)
 }
 
-fn factors(processes: &[&Process], run_time_ns: i64) -> Factors {
-    let working = |process: &Process| process.wall_ns as f64 - process.mpi_ns as f64;
+/// By what a process works.
+pub fn factors(processes: &[&Process], run_time_ns: i64, work_ns: fn(&Process) -> i64) -> Factors {
+    let working = |process: &Process| work_ns(process) as f64;
     let mut nodes: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     for process in processes {
         let (sum, count) = nodes.entry(&process.host).or_default();

@@ -242,6 +242,13 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
         None => foot.push("Nothing stands out.".to_owned()),
         Some(first) => foot.push(format!("More on a finding: through explain {}.", first.topic.name)),
     }
+    let share = run.share(run.ready_ns());
+    if share >= CROWDED {
+        foot.push(format!(
+            "A rank was ready to run and had no processor for {} of the run: other programs, or more ranks than processors. No finding counts what ranks are late by it.",
+            units::percent(share, 1.0)
+        ));
+    }
     if hidden > 0 {
         foot.push(format!("{hidden} more: --top 0."));
     }
@@ -278,6 +285,8 @@ fn unknown(run: &Run, findings: &[Finding]) -> Option<String> {
     ))
 }
 
+/// Of the run time: a machine that keeps a rank waiting for a processor so long distorts all times.
+const CROWDED: f64 = 0.05;
 /// Of the run time: a call in which ranks spend less is not worth a timeline.
 const UNKNOWN: f64 = 0.05;
 /// Counters do not tell the waiting in them.

@@ -22,7 +22,7 @@ pub const VIEW: View = View {
     note: "`--comm` and `--rank` choose whose run time: the members of a communicator, over the whole run. Factors are those of POP in the multiplicative form, as TALP prints them: \
            `parallel_efficiency` is `load_balance` times `communication_efficiency`, `load_balance` is `load_balance_in_nodes` times `load_balance_between_nodes`. With `ranks` times `run_time_s` as the \
            whole, the shares of the ledger, `end_skew_rank_s` over the whole, and `parallel_efficiency` add up to 1. A row with the communicator and the operation `-` is MPI time that no counter of a communicator has: \
-           of calls whose counters were lost, or of rounding. Of a job that was still running, time in calls that have not returned is MPI time. Serialisation and transfer cannot be told from a profile.",
+           of calls whose counters were lost, or of rounding. Of a job that was still running, time in calls that have not returned is MPI time. `unscheduled_rank_s` is the part of `working_rank_s` in which the main threads were ready to run and had no processor: an estimate from `/proc/self/schedstat`, 0 where the kernel does not say. Serialisation and transfer cannot be told from a profile.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "entries",
@@ -109,6 +109,10 @@ fn ask(question: &Question) -> Result<Document, Error> {
         let share = units::percent(ledger.end_skew_ns as f64, ledger.whole_ns() as f64);
         table.after.push(format!("and {skew} ({share}) on ranks that ended before the last one"));
     }
+    if let Some(share) = unscheduled(&ledger) {
+        let time = units::time(narrow(ledger.unscheduled_ns));
+        table.after.push(format!("and about {time} ({share}) outside MPI, ready to run without a processor"));
+    }
     if ledger.unreturned_ns > 0 {
         let time = units::time(narrow(ledger.unreturned_ns));
         table.after.push(format!("{time} of it is in calls that have not returned: through --in-flight"));
@@ -127,6 +131,12 @@ fn ask(question: &Question) -> Result<Document, Error> {
     Ok(document)
 }
 
+/// The part of the run time without a processor, outside of MPI, where it is worth a word.
+fn unscheduled(ledger: &Ledger) -> Option<String> {
+    let (part, whole) = (ledger.unscheduled_ns as f64, ledger.whole_ns() as f64);
+    (part >= NAMED_SHARE * whole && part > 0.0).then(|| units::percent(part, whole))
+}
+
 /// What an entry must be of the run time to be named in one line, and how many are.
 const NAMED_SHARE: f64 = 0.01;
 const NAMED: usize = 3;
@@ -141,7 +151,13 @@ pub fn line(context: &Context) -> Result<Option<Line>, Error> {
     let rows = rows(context, &ledger, true);
     let is_named = |row: &&Row| row.entry.time_ns as f64 >= NAMED_SHARE * whole && row.entry.op.is_some();
     let mut rest_ns = ledger.lost_ns();
-    let mut text = format!("{} work", units::percent(efficiency, 1.0));
+    let mut text = match unscheduled(&ledger) {
+        None => format!("{} work", units::percent(efficiency, 1.0)),
+        Some(share) => {
+            let work_ns = ledger.working_ns - ledger.unscheduled_ns;
+            format!("{} work, {share} without a processor", units::percent(work_ns as f64, whole))
+        }
+    };
     let mut found = None;
     for row in rows.iter().filter(is_named).take(NAMED) {
         let op = row.entry.op.map(|op| context.op(op)).unwrap_or_default();
@@ -222,6 +238,7 @@ fn numbers(ledger: &Ledger) -> Vec<(&'static str, Value<'static>)> {
         ("load_balance_between_nodes", factor(load_balance_between_nodes)),
         ("communication_efficiency", factor(communication_efficiency)),
         ("working_rank_s", time(ledger.working_ns)),
+        ("unscheduled_rank_s", time(ledger.unscheduled_ns)),
         ("end_skew_rank_s", time(ledger.end_skew_ns)),
     ]
 }

@@ -47,6 +47,11 @@ const COLUMNS: &[Of] = &[
         Value::Time(row.process.mpi_ns)
     })
     .style(Style::Precise),
+    Of::shown("no processor", Unit::Seconds, |_, row| {
+        Value::some(row.process.scheduled, |(_, ready_ns)| Value::Time(ready_ns))
+    })
+    .style(Style::Precise)
+    .when(|context, _| has_schedule(context)),
     Of::new("share", "MPI share", Unit::Share, "of the MPI time in the run time", |_, row| Value::Share {
         part: row.process.mpi_ns as f64,
         whole: row.process.wall_ns as f64,
@@ -56,8 +61,22 @@ const COLUMNS: &[Of] = &[
     })
     .style(Style::Precise)
     .when(|context, _| context.filter.selects_cells()),
+    Of::record(
+        "ran_s",
+        Unit::Seconds,
+        "the part of the run time in which its main thread ran on a processor",
+        |_, row| Value::some(row.process.scheduled, |(ran_ns, _)| Value::Time(ran_ns)),
+    ),
+    Of::record("ready_s", Unit::Seconds, "the part in which it was ready to run and had no processor", |_, row| {
+        Value::some(row.process.scheduled, |(_, ready_ns)| Value::Time(ready_ns))
+    }),
     Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.process.mpi_ns, whole: row.process.wall_ns }),
 ];
+
+/// The kernel said it of some ranks.
+fn has_schedule(context: &Context) -> bool {
+    context.catalog.processes.iter().any(|process| process.scheduled.is_some())
+}
 
 const LEGEND: &str = "Run time is from the end of MPI_Init to the start of MPI_Finalize; MPI time is the part of it inside \
      MPI calls.";

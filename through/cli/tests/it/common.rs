@@ -264,7 +264,8 @@ impl Builder {
         self.cells.store(&self.db, "rank", |rank| rank, is_outside);
         for (rank, mpi_ns) in self.mpi_ns.iter().enumerate() {
             let host = format!("node{}", rank / 2);
-            let sql = "INSERT INTO process VALUES (?, ?, ?, ?, ?, 'finished')";
+            let sql =
+                "INSERT INTO process (rank, host, pid, wall_ns, mpi_ns, state) VALUES (?, ?, ?, ?, ?, 'finished')";
             self.db.execute(sql, params![rank as i64, host, 100 + rank as i64, wall_ns(rank), mpi_ns]).unwrap();
         }
         self.db.pragma_update(None, "user_version", SCHEMA_VERSION).unwrap();

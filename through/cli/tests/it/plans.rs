@@ -19,7 +19,7 @@ fn profile(folder: &TempDir, is_phased: bool) -> Profile {
         "INSERT INTO phase VALUES (0, ''); INSERT INTO bucket VALUES (0, 0, 128), (1, 128, NULL); \
          INSERT INTO operation VALUES (7, 'MPI_Send', 'p2p'), (8, 'MPI_Allreduce', 'collective'); \
          INSERT INTO communicator (id, name, time_ranks, time_ns) VALUES (0, '-', 0, 0), (1, '*', 0, 0), (2, 'W0.0', 4, 9); \
-         INSERT INTO process VALUES (0, 'n', 1, 1, 1, 'finished'), (1, 'n', 1, 1, 1, 'finished')",
+         INSERT INTO process (rank, host, pid, wall_ns, mpi_ns, state) VALUES (0, 'n', 1, 1, 1, 'finished'), (1, 'n', 1, 1, 1, 'finished')",
     )
     .unwrap();
     db.pragma_update(None, "user_version", commsee::profile::SCHEMA_VERSION).unwrap();

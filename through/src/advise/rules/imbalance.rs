@@ -10,6 +10,7 @@ use crate::advise::gain::{Cells, Gain};
 use crate::advise::run::Run;
 use crate::query::Error;
 use crate::query::catalog::Process;
+use crate::query::ledger::factors;
 use crate::text::units;
 
 const BALANCE: f64 = 0.8;
@@ -30,11 +31,12 @@ const NODES: usize = 3;
 const NAMED: f64 = 0.95;
 
 fn working(process: &Process) -> f64 {
-    process.wall_ns as f64 - process.mpi_ns as f64
+    process.work_ns() as f64
 }
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
-    let factors = run.ledger.factors;
+    let processes: Vec<&Process> = run.catalog.processes.iter().collect();
+    let factors = factors(&processes, run.ledger.run_time_ns, Process::work_ns);
     let (Some(balance), Some(inside), Some(between)) =
         (factors.load_balance, factors.load_balance_in_nodes, factors.load_balance_between_nodes)
     else {
@@ -63,6 +65,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     if is_noise || is_told(run, &busy, most - mean)? {
         return Ok(Vec::new());
     }
+    let work_s = run.work_s();
     Ok(vec![
         Finding {
             ranks: busy,
@@ -75,7 +78,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             "mean over maximum of the time outside MPI",
             balance,
             BALANCE,
-            "SELECT avg(wall_s - mpi_s) / max(wall_s - mpi_s) FROM ranks",
+            format!("SELECT avg({work_s}) / max({work_s}) FROM ranks"),
         )
         .word("balance", units::percent(balance, 1.0))
         .word("longer", units::time((most - mean) as i64))
@@ -147,7 +150,7 @@ fn slow_node(run: &Run) -> Option<Finding> {
     if rest <= 0.0 {
         return None;
     }
-    let text = host.replace('\'', "''");
+    let (text, work_s) = (host.replace('\'', "''"), run.work_s());
     Some(
         Finding {
             ranks: slow.iter().filter_map(|process| process.rank.try_into().ok()).collect(),
@@ -160,7 +163,7 @@ fn slow_node(run: &Run) -> Option<Finding> {
             most / rest,
             1.0 / BETWEEN_NODES,
             format!(
-                "SELECT (SELECT avg(wall_s - mpi_s) FROM ranks WHERE host = '{text}') / (SELECT avg(wall_s - mpi_s) FROM ranks WHERE host <> '{text}')"
+                "SELECT (SELECT avg({work_s}) FROM ranks WHERE host = '{text}') / (SELECT avg({work_s}) FROM ranks WHERE host <> '{text}')"
             ),
         )
         .word("host", (*host).to_owned())

@@ -85,7 +85,10 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
     let members = group.members.len() as i64;
     let waiting_ns = exact_ns(run, group).unwrap_or_else(|| group.max_ns());
     let each_ns = waiting_ns / members.max(1) / group.calls.max(1);
-    if run.share(waiting_ns / members.max(1)) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
+    // Another rank without a processor each time looks the same.
+    let (of_rank_ns, machine_ns) = (waiting_ns / members.max(1), run.ready_ns());
+    let part = 1.0 - (machine_ns as f64 / of_rank_ns.max(1) as f64).min(1.0);
+    if run.share(of_rank_ns - machine_ns) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
         return None;
     }
     let (comm, op) = (group.comm, group.op);
@@ -95,7 +98,7 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
         Finding {
             confidence,
             ceiling: ceiling(run, group, waiting_ns, members - 1),
-            gain: gain(run, group, |member| member.max_ns),
+            gain: gain(run, group, |member| member.max_ns).part(part),
             command: format!("waits {}", filters(run, comm, op)),
             ..Finding::new("changing-late-rank")
         }

@@ -40,7 +40,10 @@ fn waiting(run: &Run) -> Result<Vec<Finding>, Error> {
             continue;
         }
         let sum_ns = run.sums.get(&(row.comm, row.op)).map_or(row.time_ns, |sum| sum.time_ns).max(1);
-        let waited_ns = row.time_ns.saturating_sub(row.calls.saturating_mul(shortest_ns));
+        // A receiver without a processor comes late as well.
+        let without_ns = run.ready_ns().saturating_mul(row.ranks.max(1).into());
+        let beyond_ns = row.time_ns.saturating_sub(row.calls.saturating_mul(shortest_ns));
+        let waited_ns = beyond_ns.saturating_sub(without_ns).max(0);
         let condition = format!("{} AND bucket_lo = {}", on(run, row.comm, row.op), size.lo);
         findings.push(
             Finding {

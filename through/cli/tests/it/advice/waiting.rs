@@ -33,6 +33,30 @@ fn a_late_rank() {
     none(told(66));
 }
 
+/// Rank 2 comes 300 ms late. For so many milliseconds it was ready to run and had no processor, nearly all of them outside of MPI.
+#[test]
+fn a_rank_without_a_processor() {
+    let told = |ready: i64| {
+        let build = |profile: &mut Builder| {
+            for rank in 0..4 {
+                let more = if rank == 2 { 0 } else { 300 };
+                profile.cell("W0.0", "MPI_Barrier", 0, rank, Did(10, 0, 0, (100 + more) * MS));
+            }
+        };
+        let sql = format!(
+            "UPDATE process SET ran_ns = wall_ns, ready_ns = 0; \
+             UPDATE process SET ran_ns = wall_ns - {ready}, ready_ns = {ready} WHERE rank = 2",
+            ready = ready * MS
+        );
+        changed("late-rank", 4, 2000, build, &sql)
+    };
+    // It works 1900 of 2000 ms, and so it lacks a processor outside of MPI for 95 of 100 ms.
+    let finding = one(told(100));
+    assert_eq!((finding["level"].as_str(), finding["gain_s"].as_f64()), (Some("warn"), Some(0.153_75)));
+    assert_eq!(finding["title"], "Rank 2 works 205 ms longer than the others of W0.0");
+    none(told(300));
+}
+
 /// A timeline of so many barriers of four ranks, in each of which one is 25 ms behind the others.
 fn barriers(calls: i64, late: impl Fn(i64) -> i64) -> String {
     let mut sql = String::from("INSERT INTO clock SELECT rank, 0, 1000, 0, 2000, 10, 0 FROM process;");
@@ -62,6 +86,27 @@ fn what_a_timeline_says_is_no_bound() {
     assert_eq!((finding["gain_s"].as_f64(), finding["confidence"].as_str()), (Some(0.1875), Some("timeline")));
     let text = finding["text"].as_str().unwrap();
     assert!(text.contains("wait 250 ms each for rank 2") && !text.contains("at least"), "{text}");
+}
+
+/// So many sends of one size, which take 100 ms together; the shortest took so many nanoseconds.
+#[test]
+fn sends_that_wait() {
+    let told = |calls: i64, shortest_ns: i64| {
+        let build = |profile: &mut Builder| {
+            profile.cell("W0.0", "MPI_Send", 1, 0, Did(calls, calls << 10, 0, 100 * MS));
+            profile.cell("W0.0", "MPI_Recv", 1, 1, Did(calls, 0, calls << 10, 100 * MS));
+        };
+        let sql = format!(
+            "UPDATE total SET time_min_ns = {shortest_ns} WHERE op = (SELECT id FROM operation WHERE name = 'MPI_Send')"
+        );
+        changed("waiting-sends", 2, 200, build, &sql)
+    };
+    let finding = one(told(10, 100_000));
+    assert_eq!((finding["op"].as_str(), finding["level"].as_str()), (Some("MPI_Send"), Some("info")));
+    // All but ten times the shortest.
+    assert_eq!(finding["gain_s"].as_f64(), Some(0.099));
+    none(told(10, 100_001));
+    none(told(9, 100_000));
 }
 
 #[test]
