@@ -1,11 +1,14 @@
 //! The algorithms that `through tune` names are those that the libraries know, and its script compares them.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
-use common::{Kin, Launch, Mpi, Profile, c_source, demand, execute, execute_within_s, library, root, through};
+use common::{Kin, Launch, Mpi, Profile, answer, c_source, demand, execute, execute_within_s, library, root, through};
 use insight::tune::Library;
 use insight::tune::algorithms::{COLLECTIVES, Collective, find};
+
+use crate::ucx::seen;
 
 #[test]
 fn open_mpi_knows_the_algorithms() {
@@ -108,8 +111,41 @@ fn a_script_runs_each_algorithm_and_compares() {
                 compared.stderr
             );
         }
-        assert!(compared.stdout.matches(" steps on 2 x 2 ranks").count() == 1 + names.len(), "{}", compared.stdout);
-        assert!(!compared.stdout.contains("wrong"), "{}", compared.stdout);
+        let is_right = |line: &&str| line.contains(" steps on 2 x 2 ranks") && line.ends_with(", right");
+        assert!(compared.stdout.lines().filter(is_right).count() == 1 + names.len(), "{}", compared.stdout);
         assert!(fs::read_dir(folder.path().join("try")).unwrap().count() >= 2 + names.len());
+    }
+}
+
+/// Who sent how much to whom within an Allreduce tells its algorithm.
+#[test]
+fn rules_of_open_mpi_leave_communicators_of_other_sizes_alone() {
+    let job = || seen(Mpi::OpenMpi, "three_sizes", "posix,sysv,cma,self").ranks(4);
+    let sent = |profile: &Path, comm: &str| {
+        let sql = format!(
+            "SELECT src, dst, calls, bytes FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Allreduce' AND comm IN (SELECT comm FROM communicators \
+             WHERE coalesce(label, comm) = '{comm}') ORDER BY 1, 2, 3, 4"
+        );
+        answer(profile, &sql)
+    };
+    let usual = job().run().succeeded();
+    let folder = usual.folder().join("try");
+    let mut tune = Command::new(through());
+    tune.arg("tune").arg(usual.profile_path()).args(["--op", "Allreduce", "--comm", "three", "-o"]).arg(&folder);
+    assert!(execute(&mut tune).status.success());
+    let comms = ["W0.0", "three", "two"];
+    for name in ["basic_linear", "recursive_doubling"] {
+        let rules = folder.join(format!("{name}.rules")).display().to_string();
+        let job = job().variable("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+        let ruled = job.variable("OMPI_MCA_coll_tuned_dynamic_rules_filename", &rules).run().succeeded();
+        let changed: Vec<&str> = comms
+            .into_iter()
+            .filter(|comm| {
+                let before = sent(&usual.profile_path(), comm);
+                assert!(!before.is_empty(), "{comm}");
+                before != sent(&ruled.profile_path(), comm)
+            })
+            .collect();
+        assert_eq!(changed, ["three"], "{name}");
     }
 }

@@ -25,7 +25,7 @@ fn over_ucx(launch: Launch, transports: &str) -> Launch {
     if transports.contains("tcp") { launch.variable("UCX_NET_DEVICES", "lo") } else { launch }
 }
 
-fn seen(mpi: Mpi, program: &str, transports: &str) -> Launch {
+pub fn seen(mpi: Mpi, program: &str, transports: &str) -> Launch {
     over_ucx(Launch::new(mpi, program).preload(hook("ucx")).variable("COMMSEE_HOOKS", "ucx"), transports)
 }
 

@@ -77,15 +77,23 @@ impl Plan {
         files
     }
 
-    /// A file for `coll_tuned_dynamic_rules_filename`. A rule holds for communicators of its size and more, up to that of the next rule; algorithm 0
-    /// leaves the choice to the library.
+    /// A file for `coll_tuned_dynamic_rules_filename`. A rule holds from its size up to that of the next one, the first one for all smaller
+    /// communicators, too. Algorithm 0 leaves the choice to the library.
     fn rules(&self, number: u32, name: &str) -> String {
         let Plan { collective, ranks, .. } = self;
-        let (op, collective) = (collective.op, collective.openmpi);
-        format!(
-            "1 # collectives\n{collective} # {op}\n2 # sizes of communicators\n{ranks} # ranks\n1 # sizes of messages\n0 {number} 0 0 # from 0 bytes: {name}\n{} # ranks\n1 # sizes of messages\n0 0 0 0 # from 0 bytes: as usual\n",
-            ranks + 1
-        )
+        let usual = (0, "as usual");
+        let below = (*ranks > 1).then_some((1, usual));
+        let sizes = below.into_iter().chain([(*ranks, (number, name)), (ranks + 1, usual)]);
+        let mut rules = format!(
+            "1 # collectives\n{} # {}\n{} # sizes of communicators\n",
+            collective.openmpi,
+            collective.op,
+            sizes.clone().count()
+        );
+        for (ranks, (number, name)) in sizes {
+            let _ = write!(rules, "{ranks} # ranks\n1 # sizes of messages\n0 {number} 0 0 # from 0 bytes: {name}\n");
+        }
+        rules
     }
 
     /// What is set for an algorithm, in a shell.
@@ -141,7 +149,10 @@ mod tests {
         let numbers = |text: &str| -> Vec<String> {
             text.lines().map(|line| line.split('#').next().unwrap().trim().to_owned()).collect()
         };
-        assert_eq!(numbers(&files[1].text), ["1", "4", "2", "16", "1", "0 2 0 0", "17", "1", "0 0 0 0"]);
+        assert_eq!(
+            numbers(&files[1].text),
+            ["1", "4", "3", "1", "1", "0 0 0 0", "16", "1", "0 2 0 0", "17", "1", "0 0 0 0"]
+        );
     }
 
     #[test]
