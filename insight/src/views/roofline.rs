@@ -13,7 +13,7 @@ use through_core::views::{Column, Context, FOLDED, Flag, Part, Question, View, a
 
 use super::bench::ns;
 use crate::query::bench::Measurements;
-use crate::query::roofline::{self, Basis, Entry, Missing, Reach, Verdict, roofline as compared};
+use crate::query::roofline::{self, Basis, Entry, Missing, Reach, Verdict, What, roofline as compared};
 
 pub const VIEW: View = View {
     name: "roofline",
@@ -23,7 +23,7 @@ pub const VIEW: View = View {
     meaning: "each communicator, operation and message size against what groupbench measured as possible, and the time that the gap costs ([how to](../howto/measure-the-machine.md#what-a-program-makes-of-it))",
     note: "`gap_s` is the time without waiting that is certain, less what the machine can do: the gap costs at most this. `gap_min_s` takes off all that may be waiting. Waiting is bounded in barriers and exchanges, \
            and known from a timeline; elsewhere the shortest call tells what may be waiting. `gap_min_s` is null where nothing does. Calls that took less than was measured have no gap. Bounds: [what is compared](../explanation/roofline.md). JSON has the sums `time_s`, `wait_min_s`, `possible_s`, `gap_s` and `gap_min_s` over rows that were compared, \
-           `not_measured_s` and `completed_elsewhere_s` over others.",
+           `not_measured_s`, `completed_elsewhere_s` and `no_bound_s` over others.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Comm, SortKey::Op],
     entries: "rows",
@@ -116,7 +116,7 @@ const COLUMNS: &[Of] = &[
     Of::record("reach", Unit::Text, "whether its size was `measured`; `below` and `above` all sizes the bound is the latency, or the highest bandwidth", |_, row| {
         Value::some(basis(row), |(_, reach)| Value::text(reach.name()))
     }),
-    Of::record("verdict", Unit::Text, "`gap`, `faster than measured`, `completed elsewhere` (the time is with what was waited for) or `not measured`", |_, row| {
+    Of::record("verdict", Unit::Text, "`gap`, `faster than measured`, `completed elsewhere` (the time is with what was waited for), `not measured`, or `no bound` (the machine needs no time that is known)", |_, row| {
         Value::text(verdict(&row.entry))
     }),
     Of::shown("", Unit::Text, |_, row| Value::text(remark(&row.entry)))
@@ -147,6 +147,7 @@ fn verdict(entry: &Entry) -> &'static str {
     match entry.verdict {
         Verdict::NotMeasured(_) => "not measured",
         Verdict::CompletedElsewhere => "completed elsewhere",
+        Verdict::NoBound => "no bound",
         Verdict::Compared { .. } if entry.is_faster() => "faster than measured",
         Verdict::Compared { .. } => "gap",
     }
@@ -157,6 +158,7 @@ fn remark(entry: &Entry) -> &'static str {
     match entry.verdict {
         Verdict::NotMeasured(_) => "not measured",
         Verdict::CompletedElsewhere => "elsewhere",
+        Verdict::NoBound => "no bound",
         Verdict::Compared { .. } if entry.is_faster() => "faster",
         Verdict::Compared { reach: Reach::Below | Reach::Above, .. } => "beyond",
         Verdict::Compared { .. } => "",
@@ -169,6 +171,7 @@ fn remarks(rows: &[Row]) -> Option<String> {
         ("elsewhere", "the time is with the calls that completed the messages"),
         ("faster", "less than was measured, so there is no gap"),
         ("beyond", "all sizes that were measured: by the latency, or the highest bandwidth"),
+        ("no bound", "latencies of nonblocking messages overlap, and one rank waits for nobody"),
         ("not measured", "see below"),
     ];
     let is_there = |(word, _): &(&str, &str)| rows.iter().any(|row| remark(&row.entry) == *word);
@@ -234,7 +237,10 @@ fn folded(entries: Vec<Entry>, question: &Question, context: &Context) -> Vec<Ro
     let kind = |entry: &Entry| match &entry.verdict {
         Verdict::Compared { .. } => 0,
         Verdict::CompletedElsewhere => 1,
-        Verdict::NotMeasured(missing) => 2 + u8::from(missing.crosses_hosts),
+        Verdict::NoBound => 2,
+        Verdict::NotMeasured(missing) => {
+            3 + u8::from(missing.crosses_hosts) + 2 * u8::from(missing.what == What::Latency)
+        }
     };
     let together = alike(entries, &families, |entry| (entry.comm, (entry.op, entry.bucket, kind(entry))));
     let sum = |(mut entry, others): (Entry, Vec<Entry>)| {
@@ -266,6 +272,7 @@ fn numbers(entries: &[Entry]) -> Vec<(&'static str, Value<'static>)> {
         ("gap_min_s", sum(&Entry::gap_min_ns)),
         ("not_measured_s", sum(&of_verdict("not measured"))),
         ("completed_elsewhere_s", sum(&of_verdict("completed elsewhere"))),
+        ("no_bound_s", sum(&of_verdict("no bound"))),
     ]
 }
 
@@ -295,7 +302,7 @@ fn missing(entries: &[Entry]) -> Vec<String> {
         let time = units::time(add(entries, |entry| is_it(entry).then_some(entry.time_ns)));
         format!(
             "{time} cannot be compared: {} was not measured; measure it with: {}",
-            missing.what(),
+            missing.text(),
             missing.command()
         )
     };

@@ -6,9 +6,9 @@
 
 use through_core::query::operations::Operations;
 
-use super::missing::Missing;
+use super::missing::{Missing, What};
 use super::placed::Place;
-use super::possible::{Possible, Reach};
+use super::possible::{Curve, Possible, Reach};
 
 /// What a bound rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,9 @@ impl Bound {
 
     /// Seconds of one call on one rank.
     pub fn time_s(&self, possible: &Possible, at: Place) -> Result<(f64, Basis, Reach), Missing> {
-        let curve = |crosses_hosts| possible.message(crosses_hosts).ok_or(Missing { crosses_hosts });
+        let lacks = |crosses_hosts, what| Missing { crosses_hosts, what };
+        let curve = |crosses_hosts| possible.message(crosses_hosts).ok_or(lacks(crosses_hosts, What::Message));
+        let latency_s = |curve: &Curve, crosses_hosts| curve.latency_s().ok_or(lacks(crosses_hosts, What::Latency));
         if matches!(self.shape, Shape::Message | Shape::Nonblocking) {
             let (mut time_s, mut reach) = (0.0, Reach::Measured);
             for (crosses_hosts, part) in [(false, 1.0 - at.crossing), (true, at.crossing)] {
@@ -99,8 +101,11 @@ impl Bound {
                     continue;
                 }
                 let curve = curve(crosses_hosts)?;
-                let (own_s, own_reach) = curve.time_s(self.bytes).ok_or(Missing { crosses_hosts })?;
-                let overlapped_s = if self.shape == Shape::Nonblocking { curve.latency_s() } else { 0.0 };
+                let (own_s, own_reach) = curve.time_s(self.bytes).ok_or(lacks(crosses_hosts, What::Message))?;
+                let overlapped_s = match self.shape {
+                    Shape::Nonblocking => latency_s(curve, crosses_hosts)?,
+                    _ => 0.0,
+                };
                 time_s += part * (own_s - overlapped_s).max(0.0);
                 reach = reach.max(own_reach);
             }
@@ -114,7 +119,7 @@ impl Bound {
         }
         let curve = curve(crosses_hosts)?;
         let depth = if self.shape == Shape::Neighbours { 1 } else { depth(at.ranks) };
-        let time_s = f64::from(depth) * curve.latency_s() + self.bytes / curve.bandwidth();
+        let time_s = f64::from(depth) * latency_s(curve, crosses_hosts)? + self.bytes / curve.bandwidth();
         Ok((time_s, Basis::Collective, Reach::Measured))
     }
 }

@@ -8,7 +8,7 @@ mod possible;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use self::bound::Basis;
-pub use self::missing::Missing;
+pub use self::missing::{Missing, What};
 pub use self::possible::Reach;
 
 use self::bound::Bound;
@@ -63,6 +63,8 @@ pub enum Verdict {
     /// The time is that of calls that completed the messages on the other side.
     CompletedElsewhere,
     NotMeasured(Missing),
+    /// The machine needs no time that is known: the latency of a small nonblocking message overlaps, and a single rank has nobody to wait for.
+    NoBound,
 }
 
 impl Entry {
@@ -163,10 +165,10 @@ pub fn roofline(
         };
         let verdict = match bound.time_s(&possible, at) {
             _ if bound.is_started_only && later_ns == 0 => Verdict::CompletedElsewhere,
-            Ok((call_s, basis, reach)) => {
-                let floor_ns = (call_s * 1e9 * row.rank_calls.max(0) as f64).round() as i64;
-                Verdict::Compared { floor_ns, basis, reach, crossing: at.crossing }
-            }
+            Ok((call_s, basis, reach)) => match (call_s * 1e9 * row.rank_calls.max(0) as f64).round() as i64 {
+                ..=0 => Verdict::NoBound,
+                floor_ns => Verdict::Compared { floor_ns, basis, reach, crossing: at.crossing },
+            },
             Err(missing) => Verdict::NotMeasured(missing),
         };
         let bucket = (buckets.len() == 1).then(|| buckets[0]).filter(|bucket| !is_of_own_bytes(*bucket));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::missing::LATENCY_BYTES;
 use crate::query::bench::{Measured, Measurements};
 
 /// Whether a size was measured.
@@ -42,9 +43,9 @@ impl Curve {
         self.0.is_empty()
     }
 
-    /// Of the smallest message.
-    pub fn latency_s(&self) -> f64 {
-        self.0.first().map_or(0.0, |(_, time_s)| *time_s)
+    /// Of the smallest message; nothing if only larger ones were measured.
+    pub fn latency_s(&self) -> Option<f64> {
+        self.0.first().filter(|(bytes, _)| *bytes <= f64::from(LATENCY_BYTES)).map(|(_, time_s)| *time_s)
     }
 
     /// The highest that was measured, in bytes per second.
@@ -146,5 +147,7 @@ mod tests {
         let from_8 = Curve::of([(8, 1e-6)].into_iter());
         assert_eq!(from_8.time_s(4.0), Some((1e-6, Reach::Below)));
         assert_eq!(from_8.time_s(16.0), Some((2e-6, Reach::Above)));
+        let from_1k = Curve::of([(1024, 1e-6)].into_iter());
+        assert_eq!((from_8.latency_s(), from_1k.latency_s()), (Some(1e-6), None));
     }
 }

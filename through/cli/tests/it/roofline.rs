@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::common::{Builder, Did, Folder, MS};
+use crate::common::{Answer, Builder, Did, Folder, MS};
 use crate::measured::{Bench, Found, around, machine, message, message_s};
 
 /// Four ranks on two hosts.
@@ -150,6 +150,55 @@ fn a_measurement_that_is_missing_is_named_with_its_command() {
     for text in ["one message between two hosts was not measured", "groupbench", "more ranks than cores"] {
         assert!(answer.err.contains(text), "{text}: {answer:?}");
     }
+}
+
+/// One size tells no latency, which the bounds of nonblocking messages and of collectives rest on.
+#[test]
+fn where_one_size_was_measured_nothing_is_possible_in_no_time() {
+    let folder = folder(|profile| {
+        for bucket in [0, 3] {
+            let bytes = if bucket == 0 { 1 } else { 65_536 };
+            profile.cell("s0.1", "MPI_Irecv", bucket, 1, Did(100, 0, 100 * bytes, MS));
+            profile.cell("s0.1", "MPI_Send", bucket, 0, Did(100, 100 * bytes, 0, MS));
+            profile.cell("s0.1", "MPI_Allreduce", bucket, 0, Did(100, 100 * bytes, 100 * bytes, 50 * MS));
+        }
+        profile.cell("s0.1", "MPI_Waitall", 0, 1, Did(100, 0, 0, 100 * MS));
+        for (bucket, bytes) in [(0, 1), (3, 65_536)] {
+            let irecv = (Some("MPI_Irecv"), bucket, 0);
+            profile.completed(("s0.1", "MPI_Waitall", 1), irecv, (100, 100 * bytes, 50 * MS));
+        }
+    });
+    let mut one = Bench::new(&folder.path("one.db"));
+    one.launch("one", false);
+    one.result(message(1 << 20, false), &around(100e-6, 1.0), Found::default());
+    let told = |bench: &str| {
+        let words = ["bench", "roofline", "a.db", bench];
+        let rows = folder.through(&[&words[..], &["--format", "csv"]].concat());
+        let rows = Answer { err: String::new(), ..rows }.csv();
+        let row = |row: &HashMap<String, String>| {
+            assert!(row["possible_s"].is_empty() || number(row, "possible_s") > 0.0, "{row:?}");
+            format!("{} {} {}", row["op"], row["bytes"], row["verdict"])
+        };
+        let mut told: Vec<String> = rows.iter().map(row).collect();
+        told.sort();
+        (told, folder.through(&words))
+    };
+    let (rows, answer) = told("one.db");
+    let wanted = [
+        "MPI_Allreduce 1 not measured",
+        "MPI_Allreduce 65536 not measured",
+        "MPI_Irecv 1 not measured",
+        "MPI_Irecv 65536 not measured",
+        "MPI_Send 1 faster than measured",
+        "MPI_Send 65536 faster than measured",
+    ];
+    assert_eq!(rows, wanted);
+    let line = "the latency (one message of at most 64 bytes) inside a host was not measured; measure it with: mpirun";
+    assert!(answer.err.contains(line), "{answer:?}");
+    // A message of a byte is nothing but latency, which overlaps with those of others.
+    let (rows, answer) = told("machine.db");
+    assert_eq!(rows[2..4], ["MPI_Irecv 1 no bound", "MPI_Irecv 65536 gap"]);
+    assert!(answer.out.contains("no bound: latencies of nonblocking messages overlap"), "{answer:?}");
 }
 
 #[test]
