@@ -4,7 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Launch, Mpi, Program, Run, answer, fetched, hook, library, shared_library, shared_library_of, skip};
+use serde_json::Value;
+
+use common::{
+    Launch, Mpi, Program, Run, answer, execute, fetched, hook, library, shared_library, shared_library_of, skip,
+    through,
+};
 
 fn program(mpi: Mpi) -> PathBuf {
     let standin = shared_library("standin_cupti").display().to_string();
@@ -54,6 +59,44 @@ fn copies_are_counted_in_the_calls_that_they_are_made_in() {
         assert_eq!(found, wanted, "{mpi}");
         assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["16"], "{mpi}");
         assert_eq!(notes(&run), ["CUPTI 13.0.1|2", "CUPTI has lost some copies: they are not counted|2"], "{mpi}");
+    }
+}
+
+/// Both ranks are on one host.
+#[test]
+fn copies_go_from_memory_to_memory() {
+    for mpi in Mpi::ALL {
+        let run = counted(launch(mpi)).run().succeeded();
+        let told = |words: &[&str]| -> Value {
+            let mut command = Command::new(through());
+            command.arg("traffic").arg(run.profile_path()).args(["--layer", "gpu", "--format", "json"]).args(words);
+            let told = execute(&mut command);
+            assert!(told.status.success(), "{}", told.stderr);
+            serde_json::from_str(&told.stdout).expect("JSON")
+        };
+        let rows = |document: &Value, array: &str, names: [&str; 4]| -> Vec<String> {
+            let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let row = |row: &Value| names.map(|name| word(&row[name])).join(" ");
+            let mut rows: Vec<String> = document[array].as_array().expect(array).iter().map(row).collect();
+            rows.sort();
+            rows
+        };
+        let wanted = ["gpu0 gpu0 12 2098152", "gpu0 gpu1 2 2097152", "gpu0 host 4 4196304", "host gpu0 20008 1312000"];
+        assert_eq!(rows(&told(&[]), "matrix", ["src_memory", "dst_memory", "calls", "bytes"]), wanted, "{mpi}");
+        for words in [&["--graph"][..], &["--graph", "--by", "device"]] {
+            let graph = told(words);
+            let nodes = rows(&graph, "nodes", ["kind", "label", "host", "label"]);
+            let host = answer(&run.profile_path(), "SELECT host FROM ranks LIMIT 1").remove(0);
+            let node = |kind: &str, name: &str| format!("{kind} {name} {host} {name}");
+            assert_eq!(nodes, [node("gpu", "gpu0"), node("gpu", "gpu1"), node("host", "host")], "{mpi}");
+            let edges = rows(&graph, "edges", ["from", "to", "calls", "bytes"]);
+            let plain = |edge: &String| {
+                edge.replace("host host", "host").replace(&format!(" of {host}"), "").replace("gpu gpu", "gpu")
+            };
+            let mut edges: Vec<String> = edges.iter().map(plain).collect();
+            edges.sort();
+            assert_eq!(edges, wanted, "{mpi}: {words:?}");
+        }
     }
 }
 

@@ -27,9 +27,9 @@ pub fn devices(profile: &Profile, catalog: &Catalog, caps: &mut Vec<String>) -> 
     let is_meant = |layer: &str| !has_wire || layer == WIRE;
     let routes = catalog.routes.iter().filter(|(_, route)| !route.arrives && is_meant(&route.layer));
     let filter = Filter { routes: Some(routes.map(|(number, _)| *number).collect()), ..Filter::default() };
-    let ends = Ends::of(catalog, catalog.processes.len() > MOST_RANKS);
+    let mut ends = Ends::of(catalog, catalog.processes.len() > MOST_RANKS);
     let (flows, _) = flows(profile, catalog, &filter, Traffic::Layers { is_modelled: false })?;
-    let flows = ends.between(flows);
+    let flows = ends.between(flows, catalog);
     let mut graph = graph::devices(&flows, catalog, &graph::users(profile, catalog)?, &ends);
     let all = graph.edges.len();
     graph.shorten(Some(MOST_EDGES));

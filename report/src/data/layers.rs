@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 use through_core::query::Error;
 use through_core::query::catalog::Catalog;
+use through_core::query::copies;
 use through_core::query::filter::Filter;
 use through_core::query::flows::each;
 use through_core::query::layers::calls as query;
 use through_core::query::open::Profile;
+use through_core::query::routes::Route;
 use through_core::query::transfers::{End, REMOTE, Sums, groups};
 
 use super::cells::part_of;
@@ -109,10 +111,12 @@ pub fn flows(
     }
     let number = |end: End| match end {
         End::Rank(rank) => rank,
-        End::Unknown => -1,
+        End::Memory(_) | End::Unknown => -1,
         End::Remote => REMOTE,
     };
-    let known = |route: i64| catalog.routes.get(&route).filter(|route| !route.arrives);
+    // Copies of GPUs are between no ranks: the graph of devices has them.
+    let is_between_ranks = |route: &&Route| !route.arrives && copies::ends(route).is_none();
+    let known = |route: i64| catalog.routes.get(&route).filter(is_between_ranks);
     let mut sums: Flows = BTreeMap::new();
     each(profile, catalog, &Filter::default(), false, |sent| {
         // What arrived is the other end of what was sent.

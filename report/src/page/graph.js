@@ -85,12 +85,15 @@ view("devices", (body) => {
   for (const [from, to, transport, calls, bytes] of edges) {
     const a = isDevice(from) ? 1 : 0, b = isDevice(to) ? 1 : 2;
     const [x1, y1, x2, y2] = [xs[a], y(a, from), xs[b], y(b, to)];
-    picture.append(svg("path", { d: a === b ? `M${x1} ${y1}C${x1 + 110} ${y1} ${x1 + 110} ${y2} ${x2} ${y2}` : `M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`, fill: "none", stroke: colour(transport), "stroke-opacity": 0.75, "stroke-width": 1 + 8 * Math.sqrt(bytes / heaviest) },
-      tip(`${name(from)} to ${name(to)} over ${transport || "?"}: ${bytesText(bytes)} in ${countText(calls)}`)));
+    // Between devices: on the right downwards, on the left upwards, a loop to itself.
+    const bend = y1 > y2 ? -110 : 110, loop = from === to ? 30 : 0;
+    picture.append(svg("path", { d: a === b ? `M${x1} ${y1}C${x1 + bend} ${y1 - loop} ${x1 + bend} ${y2 + loop} ${x2} ${y2}` : `M${x1} ${y1}C${(x1 + x2) / 2} ${y1} ${(x1 + x2) / 2} ${y2} ${x2} ${y2}`, fill: "none", stroke: colour(transport), "stroke-opacity": 0.75, "stroke-width": 1 + 8 * Math.sqrt(bytes / heaviest) },
+      tip(`${name(from)} to ${name(to)} over ${transport || "?"}: ${bytesText(bytes)} in ${countText(calls)}`)),
+    svg("path", { d: "M-6 0l-9 -4v8z", fill: "var(--ink)", transform: `translate(${x2} ${y2}) rotate(${a === b ? (Math.atan2(-loop, -bend) * 180) / Math.PI : 0})` }));
   }
   columns.forEach((column, index) => column.forEach((at) => picture.append(svg("circle", { cx: xs[index], cy: y(index, at), r: 6, fill: hostColour(nodes[at].host), stroke: "var(--ink)" }),
     svg("text", { x: xs[index] + [-12, 0, 12][index], y: y(index, at) + (index === 1 ? -10 : 4), "text-anchor": ["end", "middle", "start"][index] }, tip(name(at)), cut(name(at), 28)))));
-  const notes = [...(on.comm || on.op || on.bucket || on.phase || on.site ? ["Only the filter by ranks applies here."] : []), ...(on.ranges && nodes.some((node) => node.kind === "host") ? ["Ranks are added up by host here."] : [])];
+  const notes = [...(on.comm || on.op || on.bucket || on.phase || on.site ? ["Only the filter by ranks applies here."] : []), ...(on.ranges && nodes.some((node) => node.kind === "host") ? ["Hosts stand for all their ranks here."] : [])];
   fill(body, el("figure", {}, el("div", { class: "scroll" }, picture), legend(transports.map((transport) => [colour(transport), transport || "unknown transport"]))),
     notes.map((note) => el("p", { class: "about" }, note)),
     folded("devices", "The edges as a table", false, () => table("devices", "What went over each device", [word("from", "from", (edge) => name(edge[0])), word("to", "to", (edge) => name(edge[1])), word("transport", "transport", (edge) => edge[2]), count("operations", "calls", (edge) => edge[3]), size("bytes", "bytes", (edge) => edge[4])], edges)));

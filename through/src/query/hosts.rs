@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use commsee::ranks::{Ranks, format_ranges};
 
 use super::catalog::{Catalog, Detail, Process, unsigned};
+use super::copies::{self, Memory};
 use super::filter::Filter;
 use super::flows::Flow;
 use super::open::Profile;
@@ -18,6 +19,7 @@ pub struct Ends {
     hosts: BTreeMap<i64, String>,
     /// What a host is called, and its lowest rank, which stands for it.
     known: BTreeMap<String, (String, i64)>,
+    memories: Vec<Memory>,
 }
 
 impl Ends {
@@ -32,7 +34,7 @@ impl Ends {
             known.entry(host.clone()).or_insert_with(|| (called(host), *rank));
         }
         let hosts = catalog.processes.iter().map(|process| (process.rank, process.host.clone())).collect();
-        Ends { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known }
+        Ends { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known, memories: Vec::new() }
     }
 
     pub fn are_hosts(&self) -> bool {
@@ -41,7 +43,16 @@ impl Ends {
 
     /// Where a rank ran; empty where that is not known.
     pub fn host(&self, end: End) -> &str {
-        end.rank().and_then(|rank| self.hosts.get(&rank)).map(String::as_str).unwrap_or_default()
+        match end {
+            End::Rank(rank) => self.hosts.get(&rank).map(String::as_str).unwrap_or_default(),
+            End::Memory(number) => &self.memories[number].host,
+            End::Unknown | End::Remote => "",
+        }
+    }
+
+    /// The GPU whose memory it is.
+    pub fn gpu(&self, end: End) -> Option<&str> {
+        if let End::Memory(number) = end { self.memories[number].gpu.as_deref() } else { None }
     }
 
     /// What stands for a rank.
@@ -57,15 +68,29 @@ impl Ends {
             (End::Rank(_), Some((name, _))) if self.are_hosts => name.clone(),
             (End::Rank(rank), _) if self.are_hosts => format!("rank {rank}"),
             (End::Rank(rank), _) => rank.to_string(),
+            (End::Memory(_), Some((host, _))) if self.are_hosts || self.known.len() > 1 => {
+                self.gpu(end).map_or_else(|| host.clone(), |gpu| format!("{host} {gpu}"))
+            }
+            (End::Memory(_), _) => self.gpu(end).unwrap_or("host").to_owned(),
             (End::Unknown, _) => "?".to_owned(),
             (End::Remote, _) => "other world".to_owned(),
         }
     }
 
-    /// Flows between what stands for the ranks.
-    pub fn between(&self, mut flows: Vec<Flow>) -> Vec<Flow> {
+    /// Flows between what stands for the ranks; copies, which a process makes alone, between memories of its host.
+    pub fn between(&mut self, mut flows: Vec<Flow>, catalog: &Catalog) -> Vec<Flow> {
+        let copied = |flow: &Flow, ends: &Ends| {
+            let gpus = copies::ends(catalog.routes.get(&flow.route?)?)?;
+            let host = ends.host(flow.from);
+            Some(gpus.map(|gpu| Memory { host: host.to_owned(), gpu: gpu.map(str::to_owned) }))
+        };
+        let memories: BTreeSet<Memory> = flows.iter().filter_map(|flow| copied(flow, self)).flatten().collect();
+        self.memories = memories.into_iter().collect();
         for flow in &mut flows {
-            (flow.from, flow.to) = (self.place(flow.from), self.place(flow.to));
+            [flow.from, flow.to] = match copied(flow, self) {
+                Some(ends) => ends.map(|end| End::Memory(self.memories.partition_point(|memory| *memory < end))),
+                None => [self.place(flow.from), self.place(flow.to)],
+            };
         }
         flows
     }

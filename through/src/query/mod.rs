@@ -5,6 +5,7 @@ pub mod cells;
 pub mod comm_tree;
 pub mod communicators;
 pub mod completed;
+pub mod copies;
 pub mod counted;
 pub mod datatypes;
 pub mod edges;

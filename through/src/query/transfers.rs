@@ -97,6 +97,8 @@ pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum End {
     Rank(i64),
+    /// Memory that a copy begins or ends in, by its number among those of `Ends`.
+    Memory(usize),
     /// Not known, or none.
     Unknown,
     /// A process of another `MPI_COMM_WORLD`.

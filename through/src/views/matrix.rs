@@ -73,7 +73,19 @@ const COLUMNS: &[Of] = &[
          it. What is known in different ways stands in rows of its own",
         |_, pair| Value::text(pair.how.name()),
     ),
+    Of::record("src_memory", Unit::Text, "of copies of GPUs, which have no `src`: `host`, or the GPU", |all, pair| {
+        memory(all, pair.from)
+    }),
+    Of::record("dst_memory", Unit::Text, "where they went", |all, pair| memory(all, pair.to)),
 ];
+
+fn memory(all: &All, end: End) -> Value<'_> {
+    if is_memory(end) { Value::text(all.ends.gpu(end).unwrap_or("host")) } else { Value::Unknown }
+}
+
+fn is_memory(end: End) -> bool {
+    matches!(end, End::Memory(_))
+}
 
 /// Pairs that a table lists unless told otherwise.
 const SHOWN: usize = 20;
@@ -123,7 +135,12 @@ fn matrices(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: 
 
 fn matrix(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Option<usize>) -> Matrix {
     let what = if all.counts { "calls" } else { "bytes" };
-    let end = if all.ends.are_hosts() { "host" } else { "rank" };
+    let end = match (all.ends.are_hosts(), pairs.first().is_some_and(|pair| is_memory(pair.from))) {
+        _ if pairs.iter().any(|pair| is_memory(pair.from) != is_memory(pairs[0].from)) => "rank or memory",
+        (_, true) => "memory",
+        (true, false) => "host",
+        (false, false) => "rank",
+    };
     let (shown, hidden) = heaviest(pairs, top.or(Some(SHOWN)), all.counts);
     let more = (!hidden.is_empty()).then(|| {
         let (bytes, calls) = sum(&hidden);
@@ -154,7 +171,12 @@ fn legend(context: &Context, pairs: &[Pair]) -> String {
     let is_there = |end| pairs.iter().any(|pair| pair.from == end || pair.to == end);
     let mut words = vec!["K, M, G, T are powers of 1024."];
     let is_layer = |layer: &str| context.filter.words.iter().any(|word| word.strip_prefix("layer ") == Some(layer));
-    if context.catalog.routes.values().any(|route| is_layer(&route.layer) && !route.arrives) {
+    let is_copy = |pair: &Pair| is_memory(pair.from);
+    if pairs.iter().any(is_copy) {
+        words.push("host: its memory. GPUs are numbered as each process numbers them.");
+    }
+    let is_issued = context.catalog.routes.values().any(|route| is_layer(&route.layer) && !route.arrives);
+    if is_issued && !pairs.iter().all(is_copy) {
         words.push("The row is the rank that issued the operation, also of a get.");
     }
     if pairs.iter().any(|pair| pair.how == How::Modelled) {
@@ -169,9 +191,11 @@ fn legend(context: &Context, pairs: &[Pair]) -> String {
     words.join(" ")
 }
 
-/// All ranks or hosts, also those that sent and received nothing, and who else took part.
+/// All ranks or hosts, also those that sent and received nothing, and who else took part. Of copies alone, what took part.
 fn ends(context: &Context, pairs: &[Pair], ends: &Ends) -> Vec<End> {
-    let ranks = context.catalog.processes.iter().filter(|process| context.filter.has_rank(process.rank));
+    let are_copies = !pairs.is_empty() && pairs.iter().all(|pair| is_memory(pair.from));
+    let is_listed = |rank| !are_copies && context.filter.has_rank(rank);
+    let ranks = context.catalog.processes.iter().filter(|process| is_listed(process.rank));
     let all = ranks.map(|process| End::of_rank(process.rank)).filter(|end| *end != End::Unknown);
     let all = all.map(|end| ends.place(end));
     let ends: BTreeSet<End> = pairs.iter().flat_map(|pair| [pair.from, pair.to]).chain(all).collect();

@@ -74,9 +74,9 @@ pub fn asked(
     }
     let layers = Layers::read(profile, &catalog)?;
     let context = Context::new(profile, catalog, filter, layers);
-    let ends = Ends::of(&context.catalog, question.between == Between::Hosts);
+    let mut ends = Ends::of(&context.catalog, question.between == Between::Hosts);
     let (flows, left) = flows(profile, &context.catalog, &context.filter, traffic)?;
-    let flows = ends.between(flows);
+    let flows = ends.between(flows, &context.catalog);
     let left = left_out(&left);
     let layer = match traffic {
         Traffic::Mpi => MPI.to_owned(),

@@ -1,8 +1,9 @@
 //! `through traffic`: who sent how much to whom.
 
 use insta::assert_snapshot;
+use rusqlite::Connection;
 
-use crate::common::{Builder, Did, Folder};
+use crate::common::{Builder, Did, Folder, MS, Moved, Way};
 use crate::layers::layered;
 
 fn pairs(folder: &Folder, words: &[&str]) -> Vec<String> {
@@ -141,4 +142,40 @@ fn hosts_stand_for_their_ranks() {
     assert_eq!(row(3), ["node1", "-", "-", "-"]);
     let dot = nodes.through(&["traffic", "--graph"]).ok();
     assert!(dot.contains("\"host node0\" [label=\"node0\", shape=box];"), "{dot}");
+}
+
+/// Two ranks on each of two hosts copy to their GPU, and one from GPU to GPU.
+pub fn copying() -> Folder {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("gpu.db"), 4);
+    let way = |function, device| Way(["gpu", function, "", "", device, "gpu"]);
+    for rank in 0..4 {
+        profile.transfer(("-", "-", 0), way("HtoD", "gpu0"), (rank, rank), Moved(10, 1000, 0, 0));
+    }
+    profile.transfer(("-", "-", 0), way("DtoH", "gpu1"), (0, 0), Moved(1, 50, 0, 0));
+    profile.transfer(("-", "-", 0), way("PtoP", "gpu0 to gpu1"), (3, 3), Moved(2, 400, 0, 0));
+    profile.finish(|_| MS);
+    Connection::open(folder.path("gpu.db"))
+        .unwrap()
+        .execute("UPDATE process SET host = 'node' || (rank / 2)", [])
+        .unwrap();
+    folder
+}
+
+#[test]
+fn copies_of_gpus_are_between_memories_of_a_host() {
+    let folder = copying();
+    let rows = folder.through(&["traffic", "--layer", "gpu", "--format", "csv"]).csv();
+    let names = ["src", "dst", "src_host", "src_memory", "dst_host", "dst_memory", "calls", "bytes"];
+    let rows: Vec<String> = rows.iter().map(|row| names.map(|name| row[name].as_str()).join(" ")).collect();
+    let wanted = [
+        "  node0 host node0 gpu0 20 2000",
+        "  node0 gpu1 node0 host 1 50",
+        "  node1 host node1 gpu0 20 2000",
+        "  node1 gpu0 node1 gpu1 2 400",
+    ];
+    assert_eq!(rows, wanted);
+    let one = folder.through(&["traffic", "--layer", "gpu", "--format", "csv", "--rank", "3"]).csv();
+    assert_eq!(one.iter().map(|row| row["bytes"].as_str()).collect::<Vec<_>>(), ["1000", "400"]);
+    assert_snapshot!(folder.through(&["traffic", "--layer", "gpu"]).ok());
 }

@@ -1,5 +1,5 @@
 //! The devices that data went over: from the process through a network's device on its host and one on the peer's host to
-//! the peer; or through the memory, or the GPU, of one host.
+//! the peer; or through the memory, or the GPU, of one host. Copies of GPUs have no process: they go from memory to memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +59,10 @@ pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Ends) -> 
 
 /// The devices on the way.
 fn between(flow: &Flow, route: &Route, used: &Used, sketch: &mut Sketch) -> Vec<usize> {
+    // Copies go straight from memory to memory.
+    if matches!(flow.from, End::Memory(_)) {
+        return Vec::new();
+    }
     let recorder = flow.recorder();
     let peer = if flow.arrives { flow.from } else { flow.to };
     let host = sketch.host(recorder);
@@ -70,7 +74,7 @@ fn between(flow: &Flow, route: &Route, used: &Used, sketch: &mut Sketch) -> Vec<
                     let name = used.device_of(peer, sketch.host(peer), route);
                     vec![device(sketch, sketch.host(peer), "network", &name)]
                 }
-                End::Unknown | End::Remote => Vec::new(),
+                End::Memory(_) | End::Unknown | End::Remote => Vec::new(),
             };
             match flow.arrives {
                 true => theirs.into_iter().chain([own]).collect(),

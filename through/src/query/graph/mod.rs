@@ -79,6 +79,13 @@ impl<'a> Sketch<'a> {
                 self.node(format!("host {name}"), "host", host, &name)
             }
             End::Rank(rank) => self.node(format!("rank {rank}"), "process", host, &rank.to_string()),
+            End::Memory(_) => match self.ends.gpu(end) {
+                Some(gpu) => self.node(format!("gpu {gpu} of {host}"), "gpu", host, gpu),
+                None => {
+                    let name = self.ends.name(end);
+                    self.node(format!("host {name}"), "host", host, &name)
+                }
+            },
             End::Unknown => self.node("?".to_owned(), "unknown", "", "?"),
             End::Remote => self.node("other world".to_owned(), "other world", "", "other world"),
         }
