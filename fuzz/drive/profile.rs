@@ -98,6 +98,6 @@ fn checked(out: Vec<u8>, format: Format) {
         }
         Format::Table | Format::Dot | Format::Folded | Format::Summary => {}
         // Not among those that a view names.
-        Format::Parquet => unreachable!("bytes, and no text"),
+        Format::Parquet | Format::Spreadsheet => unreachable!("{} follows from CSV", format.name()),
     }
 }

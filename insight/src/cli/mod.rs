@@ -22,7 +22,7 @@ use crate::views::VIEWS;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct Written {
-    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]. csv is exact, for programs; spreadsheet is CSV for Excel and LibreOffice
     #[arg(long, value_parser = formats(VIEWS), value_name = "FORMAT")]
     format: Option<Format>,
     /// Write to FILE

@@ -35,7 +35,7 @@ pub struct Traffic {
     pub families: Families,
     #[command(flatten)]
     pub entries: Entries,
-    /// Output format [default: table, for --graph dot, or what FILE ends with: .csv, .json or .parquet]
+    /// Output format [default: table, for --graph dot, or what FILE ends with: .csv, .json or .parquet]. csv is exact, for programs; spreadsheet is CSV for Excel and LibreOffice
     #[arg(long, value_parser = formats(of("traffic").chain(VIEWS)), value_name = "FORMAT", help_heading = "Output", conflicts_with = "write")]
     format: Option<Format>,
     /// Write to FILE

@@ -1,12 +1,14 @@
 // Tables behind the pictures: sorted by any column, and downloaded as they are, with exact numbers.
-const csvField = (value) => {
-  const text = value === null || value === undefined ? "" : String(value);
+// A person opens it: text that a spreadsheet would take for a formula, a number or a date gets an apostrophe, as in `--format spreadsheet`.
+const asText = (text) => ([...text].length < 2 || /^[\p{L}_/[{<*?]/u.test(text) || /^[1-9]\d{0,8}$/.test(text) ? text : `'${text}`);
+const csvField = (value, isNumber) => {
+  const plain = value === null || value === undefined ? "" : String(value), text = isNumber ? plain : asText(plain);
   return /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 };
 const download = (name, columns, rows) => {
   const lines = [columns.map((column) => csvField(column.name ?? column.title))];
-  for (const row of rows) lines.push(columns.map((column) => csvField(column.value(row))));
-  const url = URL.createObjectURL(new Blob([lines.map((line) => line.join(",")).join("\n") + "\n"], { type: "text/csv" }));
+  for (const row of rows) lines.push(columns.map((column) => csvField(column.value(row), column.number)));
+  const url = URL.createObjectURL(new Blob(["\ufeff", lines.map((line) => line.join(",")).join("\n") + "\n"], { type: "text/csv" }));
   const link = el("a", { href: url, download: `${data.profile.path.replace(/^.*\//, "").replace(/\.db$/, "")}-${name}.csv` });
   document.body.append(link);
   link.click();

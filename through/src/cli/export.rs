@@ -9,8 +9,10 @@ use super::{Input, Select, SelectRoutes};
 /// What a profile is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Exported {
-    /// All rows, for spreadsheets and scripts
+    /// All rows as they are, for programs
     Csv,
+    /// All rows as CSV for Excel and LibreOffice: no text becomes a formula or a date
+    Spreadsheet,
     /// All rows, with what is known of the run
     Json,
     /// All rows, for data frames

@@ -73,7 +73,7 @@ pub struct Output {
     /// Sort by KEY; sort keys that a view lacks are ignored
     #[arg(short, long, value_name = "KEY", value_parser = sort_key())]
     pub sort: Option<SortKey>,
-    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]. csv is exact, for programs; spreadsheet is CSV for Excel and LibreOffice
     #[arg(long, value_parser = views::formats(VIEWS.iter().filter(|view| views::COMMANDS.contains(&view.command))), value_name = "FORMAT")]
     pub format: Option<Format>,
     /// Write to FILE

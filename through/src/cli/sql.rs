@@ -19,7 +19,7 @@ pub struct Sql {
     /// Show the views and tables with the meaning of their columns, or only the one of this name
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true)]
     pub schema: Option<Option<String>>,
-    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]; --schema has table and json
+    /// Output format [default: table, or what FILE ends with: .csv, .json or .parquet]. csv is exact, for programs; spreadsheet is CSV for Excel and LibreOffice. --schema has table and json
     #[arg(long, value_parser = formats(&SQL), value_name = "FORMAT", help_heading = "Output")]
     format: Option<Format>,
     /// Write to FILE
@@ -34,9 +34,9 @@ impl Sql {
 }
 
 #[cfg(feature = "parquet")]
-const SQL: [Format; 4] = [Format::Table, Format::Csv, Format::Json, Format::Parquet];
+const SQL: [Format; 5] = [Format::Table, Format::Csv, Format::Json, Format::Spreadsheet, Format::Parquet];
 #[cfg(not(feature = "parquet"))]
-const SQL: [Format; 3] = [Format::Table, Format::Csv, Format::Json];
+const SQL: [Format; 4] = [Format::Table, Format::Csv, Format::Json, Format::Spreadsheet];
 
 fn formats(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(formats.iter().map(|format| format.name()))

@@ -16,6 +16,7 @@ pub fn export(export: &Export) -> Result<bool, Error> {
     };
     match export.what {
         Exported::Csv => rows(Format::Csv),
+        Exported::Spreadsheet => rows(Format::Spreadsheet),
         Exported::Json => rows(Format::Json),
         Exported::Parquet => rows(Format::of("parquet").ok_or_else(without_parquet)?),
         Exported::Perfetto => timeline(export),

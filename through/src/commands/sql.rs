@@ -35,7 +35,7 @@ pub fn sql(arguments: &Sql) -> Result<(), Error> {
             sql::ask(&mut profile, &statement, &mut kinds)?;
             return sql::ask(&mut profile, &statement, &mut Rows::begin(kinds, out)?);
         }
-        sql::ask(&mut profile, &statement, &mut *answer::answer(format, terminal, out))
+        sql::ask(&mut profile, &statement, &mut *answer::answer(format, terminal, out)?)
     })
 }
 

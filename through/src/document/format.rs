@@ -5,6 +5,8 @@ pub enum Format {
     #[default]
     Table,
     Csv,
+    /// CSV that a person opens: text stays text.
+    Spreadsheet,
     Json,
     /// <https://parquet.apache.org>
     Parquet,
@@ -21,9 +23,10 @@ pub enum Format {
 }
 
 impl Format {
-    pub const ALL: [Format; 9] = [
+    pub const ALL: [Format; 10] = [
         Format::Table,
         Format::Csv,
+        Format::Spreadsheet,
         Format::Json,
         Format::Parquet,
         Format::Dot,
@@ -37,6 +40,7 @@ impl Format {
         match self {
             Format::Table => "table",
             Format::Csv => "csv",
+            Format::Spreadsheet => "spreadsheet",
             Format::Json => "json",
             Format::Parquet => "parquet",
             Format::Dot => "dot",
@@ -58,6 +62,6 @@ impl Format {
 
     /// Whether it is there, with the names of its columns, even if nothing matches.
     pub fn is_for_programs(self) -> bool {
-        matches!(self, Format::Csv | Format::Json | Format::Parquet)
+        matches!(self, Format::Csv | Format::Spreadsheet | Format::Json | Format::Parquet)
     }
 }

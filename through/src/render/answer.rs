@@ -1,5 +1,6 @@
 //! What SQL answered, row by row: a table, CSV or JSON. Nothing is kept but the first rows of a table, which say how wide it is.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use csv::{Writer, WriterBuilder};
@@ -10,17 +11,24 @@ use super::escaping::{Escaping, Text};
 use crate::document::Format;
 use crate::query::sql::{Answer, Cell};
 use crate::text::escape::visible;
+use crate::text::spreadsheet::{MARK, as_text};
 use crate::text::terminal::{Paint, Terminal};
 
 /// Prints rows in one of the formats that show text.
-pub fn answer<'a>(format: Format, terminal: &Terminal, out: &'a mut dyn Write) -> Box<dyn Answer + 'a> {
-    match format {
-        Format::Csv => Box::new(Csv(WriterBuilder::new().from_writer(Escaping::new(out, Text::Csv)))),
+pub fn answer<'a>(format: Format, terminal: &Terminal, out: &'a mut dyn Write) -> io::Result<Box<dyn Answer + 'a>> {
+    if format == Format::Spreadsheet {
+        out.write_all(MARK.as_bytes())?;
+    }
+    Ok(match format {
+        Format::Csv | Format::Spreadsheet => Box::new(Csv {
+            writer: WriterBuilder::new().from_writer(Escaping::new(out, Text::Csv)),
+            is_spreadsheet: format == Format::Spreadsheet,
+        }),
         Format::Json => {
             Box::new(Json { out: io::BufWriter::new(Escaping::new(out, Text::Json)), names: Vec::new(), rows: 0 })
         }
         _ => Box::new(Table { out, terminal: *terminal, names: Vec::new(), first: Vec::new(), widths: Vec::new() }),
-    }
+    })
 }
 
 /// Hexadecimal digits, as SQL's `hex` writes them.
@@ -33,29 +41,39 @@ fn real(number: f64) -> String {
     serde_json::Number::from_f64(number).map_or_else(|| number.to_string(), |number| number.to_string())
 }
 
-struct Csv<'a>(Writer<Escaping<'a>>);
+struct Csv<'a> {
+    writer: Writer<Escaping<'a>>,
+    is_spreadsheet: bool,
+}
+
+impl Csv<'_> {
+    fn text<'b>(&self, text: &'b str) -> Cow<'b, str> {
+        if self.is_spreadsheet { as_text(text) } else { text.into() }
+    }
+}
 
 impl Answer for Csv<'_> {
     fn names(&mut self, names: Vec<String>) -> io::Result<()> {
-        self.0.write_record(names).map_err(io_error)
+        let names: Vec<Cow<str>> = names.iter().map(|name| self.text(name)).collect();
+        self.writer.write_record(names.iter().map(|name| name.as_bytes())).map_err(io_error)
     }
 
     fn row(&mut self, row: &[Cell]) -> io::Result<()> {
         for cell in row {
             let written = match cell {
-                Cell::Null => self.0.write_field(""),
-                Cell::Integer(number) => self.0.write_field(number.to_string()),
-                Cell::Real(number) => self.0.write_field(real(*number)),
-                Cell::Text(text) => self.0.write_field(text.as_bytes()),
-                Cell::Blob(bytes) => self.0.write_field(hex(bytes)),
+                Cell::Null => self.writer.write_field(""),
+                Cell::Integer(number) => self.writer.write_field(number.to_string()),
+                Cell::Real(number) => self.writer.write_field(real(*number)),
+                Cell::Text(text) => self.writer.write_field(self.text(text).as_bytes()),
+                Cell::Blob(bytes) => self.writer.write_field(self.text(&hex(bytes)).as_bytes()),
             };
             written.map_err(io_error)?;
         }
-        self.0.write_record(None::<&[u8]>).map_err(io_error)
+        self.writer.write_record(None::<&[u8]>).map_err(io_error)
     }
 
     fn end(&mut self) -> io::Result<()> {
-        self.0.flush()
+        self.writer.flush()
     }
 }
 

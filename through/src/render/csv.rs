@@ -1,4 +1,4 @@
-//! CSV: one flat table with a line of names, which stands there even if nothing matches.
+//! CSV: one flat table with a line of names, which stands there even if nothing matches. Exact for programs, or for spreadsheets.
 
 use std::io::{self, Write};
 
@@ -8,26 +8,39 @@ use serde::{Serialize, Serializer};
 
 use super::escaping::{Escaping, Text};
 use crate::document::{Document, Row, Value};
+use crate::text::spreadsheet;
 
-pub fn csv(document: &Document, out: &mut dyn Write) -> io::Result<()> {
+pub fn csv(document: &Document, is_spreadsheet: bool, out: &mut dyn Write) -> io::Result<()> {
     let Some(table) = document.flat() else { return Err(io::Error::other("no table for CSV")) };
     let named = |(at, heading): (usize, &crate::document::Heading)| Some((at, heading.name?));
     let (columns, names): (Vec<usize>, Vec<&str>) = table.headings.iter().enumerate().filter_map(named).unzip();
-    writeln!(out, "{}", names.join(","))?;
+    writeln!(out, "{}{}", if is_spreadsheet { spreadsheet::MARK } else { "" }, names.join(","))?;
     let mut writer = WriterBuilder::new().has_headers(false).from_writer(Escaping::new(out, Text::Csv));
-    table.rows.each(&mut |row| writer.serialize(Record { row, columns: &columns }).map_err(io_error))?;
+    table
+        .rows
+        .each(&mut |row| writer.serialize(Record { row, columns: &columns, is_spreadsheet }).map_err(io_error))?;
     writer.flush()
 }
 
 struct Record<'a> {
     row: &'a dyn Row,
     columns: &'a [usize],
+    is_spreadsheet: bool,
 }
 
 impl Serialize for Record<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_tuple(self.columns.len())?;
-        self.columns.iter().try_for_each(|column| fields.serialize_element(&field(&self.row.value(*column))))?;
+        for column in self.columns {
+            let value = self.row.value(*column);
+            match field(&value) {
+                Value::Text(text) if self.is_spreadsheet => fields.serialize_element(&spreadsheet::as_text(&text))?,
+                Value::Communicator { name, .. } if self.is_spreadsheet => {
+                    fields.serialize_element(&spreadsheet::as_text(name))?;
+                }
+                value => fields.serialize_element(&value)?,
+            }
+        }
         fields.end()
     }
 }

@@ -36,7 +36,7 @@ pub fn render(document: &Document, format: Format, terminal: &Terminal, out: &mu
     }
     match format {
         Format::Table => table::table(document, terminal, out),
-        Format::Csv => csv::csv(document, out),
+        Format::Csv | Format::Spreadsheet => csv::csv(document, format == Format::Spreadsheet, out),
         Format::Json => json::json(document, out),
         Format::Summary => summary::summary(document, terminal, out),
         #[cfg(feature = "parquet")]

@@ -5,5 +5,6 @@ pub mod message;
 pub mod path;
 pub mod progress;
 pub mod similar;
+pub mod spreadsheet;
 pub mod terminal;
 pub mod units;

@@ -159,10 +159,11 @@ pub trait Asked {
 }
 
 impl<Q: Asked> View<Q> {
-    /// What has a flat table for CSV can also be had as Parquet.
+    /// What has a flat table for CSV can also be had for spreadsheets, and as Parquet.
     pub fn written_as(&self) -> impl Iterator<Item = Format> {
-        let is_flat = self.formats.contains(&Format::Csv) && cfg!(feature = "parquet");
-        self.formats.iter().copied().chain(is_flat.then_some(Format::Parquet))
+        let is_flat = self.formats.contains(&Format::Csv);
+        let parquet = (is_flat && cfg!(feature = "parquet")).then_some(Format::Parquet);
+        self.formats.iter().copied().chain(is_flat.then_some(Format::Spreadsheet)).chain(parquet)
     }
 
     /// The document, if the view can be written so.

@@ -294,6 +294,9 @@ fn every_view_of_measurements_speaks_every_format_that_it_names() {
             let names: Vec<&str> = (view.parts[0].headings)().iter().filter_map(|heading| heading.name).collect();
             match format {
                 Format::Csv => assert_eq!(text.lines().next().unwrap(), names.join(",")),
+                Format::Spreadsheet => {
+                    assert_eq!(text.lines().next().unwrap(), format!("\u{feff}{}", names.join(",")));
+                }
                 Format::Json => {
                     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
                     assert!(view.parts.iter().all(|part| json[part.name].is_array()));

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::common::{Builder, Did, Folder, heat};
 
@@ -140,4 +140,62 @@ fn help_and_version() {
     assert!(folder.through(&["--help"]).ok().contains("Examples:"));
     assert!(folder.through(&["--version"]).ok().starts_with("through "));
     assert_eq!(folder.through(&["--no-such-option"]).status, 2);
+}
+
+/// Programs get each text as it is; what a person opens holds no formula and no date.
+#[test]
+fn a_spreadsheet_finds_text_where_there_is_text() {
+    let folder = Folder::empty();
+    let mut profile = Builder::new(&folder.path("a.db"), 8);
+    for (name, label) in [("s4.1", "=1+1"), ("s4.2", "+a"), ("s4.3", "-2-3"), ("s4.4", "@SUM(1)"), ("s4.5", "ähre")] {
+        profile.comm(name, Some(label), None, 4, "4-7");
+        (4..8).for_each(|rank| profile.cell(name, "MPI_Barrier", 0, rank, Did(1, 0, 0, 1)));
+    }
+    profile.finish(|_| 1000);
+    let cells = |text: &str| -> Vec<[String; 3]> {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let names = reader.headers().unwrap().clone();
+        let at = |name: &str| names.iter().position(|one| one == name).unwrap();
+        let columns = [at("comm"), at("label"), at("ranks")];
+        let row = |row: csv::StringRecord| columns.map(|column| row[column].to_owned());
+        let mut rows: Vec<_> = reader.records().map(|record| row(record.unwrap())).collect();
+        rows.sort();
+        rows
+    };
+    let exact = ["=1+1", "+a", "-2-3", "@SUM(1)", "ähre"].map(|label| [label.to_owned(), "4-7".to_owned()]);
+    let found = |text: &str| cells(text).into_iter().map(|[_, label, ranks]| [label, ranks]).collect::<Vec<_>>();
+    assert_eq!(found(&folder.through(&["-u", "--format", "csv"]).ok()), exact);
+    let sheet = folder.through(&["-u", "--format", "spreadsheet"]).ok();
+    let safe = ["'=1+1", "'+a", "'-2-3", "'@SUM(1)", "ähre"].map(|label| [label.to_owned(), "'4-7".to_owned()]);
+    assert_eq!(found(sheet.strip_prefix('\u{feff}').unwrap()), safe);
+    let sql = "SELECT label AS '=name', ranks, size FROM communicators WHERE comm = 's4.3'";
+    let asked = |format: &str| folder.through(&["sql", sql, "--format", format]).ok();
+    assert_eq!(asked("csv"), "=name,ranks,size\n-2-3,4-7,4\n");
+    assert_eq!(asked("spreadsheet"), "\u{feff}'=name,ranks,size\n'-2-3,'4-7,4\n");
+    let [rows, sheet] = ["csv", "spreadsheet"].map(|format| folder.through(&["export", format]).ok());
+    assert_eq!((rows.lines().count(), sheet.lines().count()), (21, 21));
+    opened(&folder);
+}
+
+/// What LibreOffice makes of it for a British reader, where it is installed: it writes the results of formulas, and dates as days.
+fn opened(folder: &Folder) {
+    let home = format!("-env:UserInstallation=file://{}", folder.path("office").display());
+    let again = |format: &str| {
+        fs::write(folder.path("sheet.csv"), folder.through(&["-u", "--format", format]).ok()).unwrap();
+        let mut office = Command::new("soffice");
+        office.args(["--headless", &home, "--infilter=Text - txt - csv (StarCalc):44,34,76,1,,2057,false,true"]);
+        office.args(["--convert-to", "csv:Text - txt - csv (StarCalc):44,34,76", "--outdir", "out", "sheet.csv"]);
+        let office = office.current_dir(folder.path("")).output().ok()?;
+        assert!(office.status.success(), "{office:?}");
+        Some(fs::read_to_string(folder.path("out/sheet.csv")).unwrap())
+    };
+    let Some(exact) = again("csv") else {
+        return eprintln!("skipped: LibreOffice is not installed (Debian package libreoffice-calc-nogui)");
+    };
+    assert!(!exact.contains("=1+1") && !exact.contains("4-7"), "{exact}");
+    let sheet = again("spreadsheet").unwrap();
+    for text in ["'=1+1", "'+a", "'-2-3", "'@SUM(1)", "ähre"] {
+        assert_eq!(sheet.matches(&format!(",{text},")).count(), 1, "{text}: {sheet}");
+    }
+    assert_eq!(sheet.matches(",'4-7").count(), 5, "{sheet}");
 }

@@ -78,6 +78,7 @@ fn every_view_speaks_every_format_that_it_names() {
                     Format::Speedscope => assert!(text.starts_with("{\"$schema\""), "{text}"),
                     Format::Folded => assert!(text.lines().all(|line| line.contains("MPI_")), "{text}"),
                     Format::Csv => has_names(view, &text),
+                    Format::Spreadsheet => has_names(view, text.strip_prefix('\u{feff}').unwrap()),
                     Format::Parquet => unreachable!("it is no text"),
                     Format::Dot => assert!(text.starts_with("digraph") && text.ends_with("}\n"), "{text}"),
                     Format::Table | Format::Summary => {
