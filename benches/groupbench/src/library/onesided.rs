@@ -49,13 +49,17 @@ impl Library for OneSided {
             ranks
         };
         let comm = task.comm.raw();
+        // SAFETY: a constant of the bindings' shim.
+        let mut window = unsafe { ffi::RSMPI_WIN_NULL };
+        let (begin, bytes) = (task.memory.begin(), task.memory.bytes() as MPI_Aint);
         // SAFETY: collective; the memory outlives the window.
-        let window = unsafe {
-            let mut window = ffi::RSMPI_WIN_NULL;
-            let (begin, bytes) = (task.memory.begin(), task.memory.bytes() as MPI_Aint);
-            ffi::MPI_Win_create(begin.cast(), bytes, 1, ffi::RSMPI_INFO_NULL, comm, addr_of_mut!(window));
-            window
-        };
+        let made = task.comm.tried(|| unsafe {
+            ffi::MPI_Win_create(begin.cast(), bytes, 1, ffi::RSMPI_INFO_NULL, comm, addr_of_mut!(window))
+        });
+        task.world.agreed(made).map_err(|why| {
+            let why = format!("MPI_Win_create fails: {why}; under Open MPI --mca osc ^rdma may help");
+            Unavailable { library: self.name(), why }
+        })?;
         Ok(Box::new(Epoch {
             accesses: accesses.collect(),
             exposed: group(comm, &kin(target, origin)),

@@ -27,6 +27,26 @@ impl Comm {
     pub fn size(&self) -> usize {
         self.comm.size() as usize
     }
+
+    /// What MPI says of a call on this communicator that fails. Elsewhere errors end the job.
+    pub fn tried(&self, call: impl FnOnce() -> i32) -> Result<(), String> {
+        // SAFETY: predefined handlers.
+        let handled = |handler| unsafe { ffi::MPI_Comm_set_errhandler(self.raw(), handler) };
+        // SAFETY: constants of the bindings' shim.
+        let (returned, fatal) = unsafe { (ffi::RSMPI_ERRORS_RETURN, ffi::RSMPI_ERRORS_ARE_FATAL) };
+        handled(returned);
+        let code = call();
+        handled(fatal);
+        if code == ffi::MPI_SUCCESS as i32 { Ok(()) } else { Err(text_of(code)) }
+    }
+}
+
+fn text_of(code: i32) -> String {
+    let mut text = [0u8; ffi::MPI_MAX_ERROR_STRING as usize];
+    let mut length = 0;
+    // SAFETY: as long as MPI demands.
+    unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), addr_of_mut!(length)) };
+    String::from_utf8_lossy(&text[..length as usize]).into_owned()
 }
 
 pub struct World {
