@@ -413,3 +413,21 @@ fn all_text_has_contrast_in_light_and_dark() {
         assert_eq!(found["bad"], json!([]), "{scheme}");
     }
 }
+
+/// Who opens a downloaded table gets text where there is text, and numbers where there are numbers.
+#[test]
+fn a_downloaded_table_holds_no_formula() {
+    let named = |path: &std::path::Path| {
+        heat(path);
+        let db = Connection::open(path).unwrap();
+        db.execute("UPDATE process SET host = '=1+1' WHERE rank = 0", []).unwrap();
+    };
+    let Some((_folder, mut browser)) = page(named, "") else { return };
+    let saved = browser.eval(
+        "new Promise((done) => { HTMLAnchorElement.prototype.click = () => {}; \
+         URL.createObjectURL = (file) => { done(file.text()); return '#'; }; \
+         document.querySelector('[data-csv=ranks]').click(); })",
+    );
+    let saved = saved.as_str().expect("what is downloaded");
+    assert!(saved.contains(",'=1+1,") && !saved.contains(",=1+1"), "{saved}");
+}
