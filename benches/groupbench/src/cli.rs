@@ -39,13 +39,13 @@ pub enum Command {
 
 #[derive(Debug, Args)]
 pub struct Pairs {
-    /// Who sends to whom
+    /// Family of patterns
     #[arg(long, value_enum, default_value = "rail")]
     pub family: Family,
-    /// Which way
+    /// Direction
     #[arg(long, value_enum, default_value = "uni")]
     pub direction: Direction,
-    /// Groups
+    /// Number of groups
     #[arg(short = 'n', long = "group-count", value_name = "N", value_parser = count)]
     pub n: usize,
     /// Ranks of a group
@@ -60,7 +60,7 @@ pub struct Pairs {
     /// Several families, one after the other (>) or together (+): rail:bi:k=2>dense
     #[arg(long, value_name = "SEQUENCE", conflicts_with_all = ["family", "direction"])]
     pub steps: Option<Sequence>,
-    /// What an application does
+    /// Pattern of an application
     #[arg(long, value_enum, conflicts_with_all = ["family", "direction", "steps"])]
     pub preset: Option<Preset>,
     /// Split each message between groups over all ranks of its groups
@@ -79,16 +79,16 @@ pub enum PairsFormat {
 
 #[derive(Clone, Debug, Args)]
 pub struct Run {
-    /// Who sends to whom [default: rail]
+    /// Family of patterns [default: rail]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", help_heading = "Patterns")]
     pub family: Vec<Family>,
-    /// Which way [default: uni]
+    /// Direction [default: uni]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", help_heading = "Patterns")]
     pub direction: Vec<Direction>,
-    /// Groups [default: as many as there are]
+    /// Number of groups [default: all]
     #[arg(short = 'n', long = "group-count", value_name = "N", value_parser = count, help_heading = "Patterns")]
     pub n: Option<usize>,
-    /// Ranks of a group [default: as --groups finds them]
+    /// Ranks of a group [default: from --groups]
     #[arg(short = 'g', long = "group-size", value_name = "G", value_parser = count, help_heading = "Patterns")]
     pub g: Option<usize>,
     /// Active ranks of a group: 2, 1,4 or 1: for all [default: all ranks of a group]
@@ -103,7 +103,7 @@ pub struct Run {
     /// Several families, one after the other (>) or together (+): rail:bi:k=2>dense
     #[arg(long, value_name = "SEQUENCE", conflicts_with_all = ["family", "direction"], help_heading = "Patterns")]
     pub steps: Option<Sequence>,
-    /// What an application does, over all ranks of the groups
+    /// Pattern of an application, over all ranks of the groups
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", conflicts_with_all = ["family", "direction", "steps"], help_heading = "Patterns")]
     pub preset: Vec<Preset>,
     /// Any pattern: CSV with src,dst,bytes (as `through traffic --format csv` writes it) or Matrix Market; - for standard input
@@ -113,7 +113,7 @@ pub struct Run {
     #[arg(long, conflicts_with = "pattern", help_heading = "Patterns")]
     pub stripe: bool,
 
-    /// How messages are moved: a name, or WITHIN/ACROSS groups; see --help [default: twosided]
+    /// Library that moves messages: a name, or WITHIN/ACROSS groups; see --help [default: twosided]
     ///
     /// twosided, persistent, put, get, partitioned (MPI 4), shared (within a host), and the collectives scatter, alltoall, alltoallv as
     /// baselines; nccl between GPUs. shared/twosided: shared memory within groups, messages between them. twosided@gpu: between memory of GPUs, for
@@ -123,31 +123,31 @@ pub struct Run {
     /// Treat the MPI library as CUDA-aware, even if it reports that it is not
     #[arg(long, help_heading = "Measurement")]
     pub cuda_aware: bool,
-    /// How ranks begin together
+    /// How ranks start together
     #[arg(long, value_enum, default_value = "barrier", help_heading = "Measurement")]
     pub sync: Sync,
-    /// Level of thread support that MPI is asked for; more than single costs each call some tens of nanoseconds under some libraries
+    /// Requested level of thread support; with some libraries, more than single costs tens of nanoseconds per call
     #[arg(long, value_enum, default_value = "single", value_name = "LEVEL", help_heading = "Measurement")]
     pub thread_level: ThreadLevel,
-    /// Stop when the 95 % interval of the median is within so many percent of it
+    /// Stop when the 95 % interval of the median is within this percentage of it
     #[arg(long, value_name = "PERCENT", default_value_t = 2.5, help_heading = "Measurement")]
     pub precision: f64,
-    /// So many executions that count, at most
+    /// Maximum number of timed executions
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
     pub max_reps: u32,
-    /// So many, whatever their interval is and however long they take
+    /// Exact number of timed executions, whatever their interval and time
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), conflicts_with_all = ["max_reps", "precision"], help_heading = "Measurement")]
     pub reps: Option<u32>,
-    /// Seconds for the executions of one pattern, size and library; six are made in any case
+    /// Seconds for the executions of one pattern, size and library, but at least six executions
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0, help_heading = "Measurement")]
     pub max_time: f64,
-    /// Executions before those that count [default: until they get no faster]
+    /// Executions before the timed ones [default: until they get no faster]
     #[arg(long, value_name = "COUNT", help_heading = "Measurement")]
     pub warm_up: Option<u32>,
-    /// Buffers that no cache holds
+    /// Use buffers that are in no cache
     #[arg(long, help_heading = "Measurement")]
     pub cold: bool,
-    /// Do not check what arrives
+    /// Do not verify received data
     #[arg(long, help_heading = "Measurement")]
     pub no_verify: bool,
     /// Order of patterns, sizes and libraries [default: a random one, which is recorded]
@@ -157,23 +157,23 @@ pub struct Run {
     #[arg(long, conflicts_with = "seed", help_heading = "Measurement")]
     pub in_order: bool,
 
-    /// Start the benchmark itself by this command, such as 'mpirun -n 8'
+    /// Start the benchmark with this command, such as 'mpirun -n 8'
     #[arg(long, value_name = "COMMAND", help_heading = "Launches")]
     pub launcher: Option<String>,
-    /// So many times, since launches differ more than executions do
+    /// Number of launches; launches differ more than executions
     #[arg(long, value_name = "COUNT", default_value_t = 1, requires = "launcher", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Launches")]
     pub launches: u32,
 
-    /// Output format [default: as the name after -o ends, else table]
+    /// Output format [default: from the name after -o, else table]
     #[arg(long, value_enum, help_heading = "Output")]
     pub format: Option<RunFormat>,
-    /// One line for each result, instead of its samples
+    /// Write one line for each result instead of its samples
     #[arg(long, help_heading = "Output")]
     pub summary: bool,
-    /// Write to FILE: a file of measurements if it ends in .db, to which further launches are added
+    /// Write to FILE; if it ends in .db, a file of measurements, to which later launches are added
     #[arg(short = 'o', long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Go on with the interrupted run in the file of measurements
+    /// Continue the interrupted run in the file of measurements
     #[arg(long, requires = "output", help_heading = "Output")]
     pub resume: bool,
 }
