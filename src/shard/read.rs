@@ -24,7 +24,7 @@ const MOST_RANKS: u32 = 1 << 24;
 pub enum Error {
     #[error("shorter than a shard's header")]
     Short,
-    #[error("no shard of commsee")]
+    #[error("not a shard of commsee")]
     Foreign,
     #[error("written by another version of commsee (format {0}); recover it with that one")]
     Version(u32),
@@ -99,7 +99,7 @@ impl Shard {
             return Err(Error::Damaged("its checksum is wrong"));
         }
         if header.world_rank >= header.world_size || header.world_size > MOST_RANKS {
-            return Err(Error::Damaged("its rank or the number of ranks cannot be"));
+            return Err(Error::Damaged("its rank or number of ranks is impossible"));
         }
         let edges = header.edges_bytes.get(..header.edge_count as usize).ok_or(Error::Damaged("bucket edges"))?;
         let buckets = Buckets::new(edges).map_err(|_| Error::Damaged("bucket edges"))?;

@@ -35,7 +35,7 @@ impl Detail {
         match Detail::parse(&text) {
             Some(detail) => (detail.unwrap_or(extent.detail()), None),
             None => {
-                let trouble = format!("COMMSEE_DETAIL={text} is none of rank, node, comm and auto: taken for auto");
+                let trouble = format!("COMMSEE_DETAIL={text} is not rank, node, comm or auto: using auto");
                 (extent.detail(), Some(trouble))
             }
         }
@@ -59,8 +59,7 @@ impl Detail {
 }
 
 /// What is said where [`Extent::has_lost_edges`].
-pub const OTHER_EDGES: &str =
-    "ranks were given different COMMSEE_BUCKETS: the profile keeps the edges that all of them share";
+pub const OTHER_EDGES: &str = "ranks have different COMMSEE_BUCKETS: the profile keeps the edges that all share";
 
 /// What must be known of all processes before the first of them tells what it counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

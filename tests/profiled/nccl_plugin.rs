@@ -125,7 +125,8 @@ fn operations_are_counted_once_with_all_that_is_known() {
         rows.check(&run);
         assert_eq!(communicators(&run.profile_path()), ["nccl:i0.0|i|nccl|3|0|all of them|1|0-2"]);
         let notes = answer(&run.profile_path(), "SELECT text, ranks FROM notes WHERE module = 'nccl'");
-        let note = format!("NCCL tells algorithms and protocols through version {version} of its profiler interface|3");
+        let note =
+            format!("NCCL reports algorithms and protocols through version {version} of its profiler interface|3");
         assert_eq!(notes, [note]);
     });
 }

@@ -29,7 +29,7 @@ pub fn prepare() {
     let wanted = env::var(settings::FILES).ok();
     let names = FileNames::parse(wanted.as_deref().unwrap_or_default()).unwrap_or_else(|| {
         let wanted = wanted.unwrap_or_default();
-        say::warn_for_all(&format!("COMMSEE_FILES={wanted} is neither name nor path: taken for name"));
+        say::warn_for_all(&format!("COMMSEE_FILES={wanted} is not name or path: using name"));
         FileNames::Last
     });
     ARE_WHOLE.store(names == FileNames::Whole, Ordering::Relaxed);

@@ -107,7 +107,7 @@ fn agree_on_time(tracers: &RollCall, recorders: &RollCall, rank: u32, size: u32)
     };
     if !tracers.all_joined(Some(TRACERS_COME), goes_on) {
         if recorders.joined() < size {
-            say::warn("only some ranks have COMMSEE_TRACE=1: clocks are not compared");
+            say::warn("only some ranks have a timeline: clocks are not compared");
         }
         return (origin_ns, Sync::default());
     }
@@ -192,7 +192,7 @@ fn gather_all(roll_call: &RollCall, thread: Option<&'static thread::Thread>, beg
     roll_call.settle_between();
     // SAFETY: as above.
     let Some(gathering) = arrived.and_then(|()| gathering.or_else(|| unsafe { gather::open(roll_call) })) else {
-        say::warn("MPI fails in MPI_Finalize: the profile can be made by `through recover`");
+        say::warn("MPI fails in MPI_Finalize: make the profile with `through recover`");
         output::keep_or_say(FINISHED);
         return;
     };

@@ -50,7 +50,7 @@ fn say_missing(joined: &Joined, roll_call: &RollCall, are_carried: bool) {
         return;
     }
     let why = if roll_call.is_all_of_host(present.count()) {
-        "the launcher does not tell which hosts belong together, so each has a profile of its own"
+        "the launcher does not show which hosts belong together, so each has its own profile"
     } else if !are_carried && roll_call.spans_hosts() {
         "the others ran without commsee, or their shards are on other hosts. Load it on every rank"
     } else {

@@ -172,9 +172,7 @@ pub fn trace_bytes() -> u64 {
     let wanted = env::var(settings::TRACE).ok();
     settings::trace_bytes(wanted.as_deref()).unwrap_or_else(|| {
         let (wanted, default) = (wanted.unwrap_or_default(), settings::TRACE_BYTES >> 20);
-        say::warn_for_all(&format!(
-            "COMMSEE_TRACE={wanted} is neither 0, 1 nor a size such as 64M: {default} MiB are taken"
-        ));
+        say::warn_for_all(&format!("COMMSEE_TRACE={wanted} is not 0, 1 or a size such as 64M: using {default} MiB"));
         settings::TRACE_BYTES
     })
 }

@@ -35,7 +35,7 @@ pub fn miss_call() {
 pub fn give_up_call() {
     miss_call();
     warn_once!(
-        "MPI was called in the midst of a count, or too deep in other calls (handlers of signals and jumps do that): some calls are not counted"
+        "MPI was called while counting, or nested too deep (as signal handlers and jumps do): some calls are not counted"
     );
 }
 

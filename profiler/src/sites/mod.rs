@@ -22,9 +22,7 @@ pub fn start() {
     let wanted = env::var(settings::SITES).ok();
     let frames = settings::site_frames(wanted.as_deref()).unwrap_or_else(|| {
         let (wanted, most) = (wanted.unwrap_or_default(), settings::MOST_FRAMES);
-        say::warn_for_all(&format!(
-            "COMMSEE_SITES={wanted} is no number up to {most}: call sites of one frame are counted"
-        ));
+        say::warn_for_all(&format!("COMMSEE_SITES={wanted} is not a number up to {most}: using 1"));
         1
     });
     FRAMES.store(frames, Ordering::Relaxed);

@@ -169,7 +169,7 @@ impl Folder {
             return Ok(file);
         }
         let _ = fs::remove_file(path);
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} is somebody else's", self.0.display())))
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{} belongs to another user", self.0.display())))
     }
 
     /// Tells of a host. Returns the note's file.

@@ -79,7 +79,7 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<*mut c_void, String> 
             code => return Err(format!("CUPTI cannot be used ({})", cupti.text(code))),
         }
         let done = |code| {
-            if code == SUCCESS { Ok(()) } else { Err(format!("CUPTI tells of no copies ({})", cupti.text(code))) }
+            if code == SUCCESS { Ok(()) } else { Err(format!("CUPTI reports no copies ({})", cupti.text(code))) }
         };
         let asked = done((cupti.register)(copies::requested, copies::completed))
             .and_then(|()| done((cupti.enable)(MEMCPY)))
@@ -96,7 +96,7 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<*mut c_void, String> 
         }
         if !is_any_told {
             (cupti.unsubscribe)(subscriber);
-            return Err("CUPTI tells of no calls".to_owned());
+            return Err("CUPTI reports no calls".to_owned());
         }
         let mut version = 0;
         if (cupti.version)(&raw mut version) == SUCCESS {
@@ -131,7 +131,7 @@ pub fn give_way() {
         }
         copies::over();
         if let Some(module) = module::get() {
-            module.note("another tool has begun to watch the GPU: copies from then on are not counted");
+            module.note("another tool has started to watch the GPU: later copies are not counted");
         }
     });
 }

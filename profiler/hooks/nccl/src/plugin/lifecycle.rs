@@ -84,7 +84,7 @@ fn start(module: &Module, version: Version) {
     let bit = 1 << version as u8;
     if NOTED.fetch_or(bit, Ordering::Relaxed) & bit == 0 {
         module.note(&format!(
-            "NCCL tells algorithms and protocols through version {} of its profiler interface",
+            "NCCL reports algorithms and protocols through version {} of its profiler interface",
             version as u8
         ));
     }

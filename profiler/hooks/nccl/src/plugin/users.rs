@@ -114,9 +114,7 @@ fn open() -> Option<*mut c_void> {
         if !library.is_null() {
             if let Some(module) = module::get() {
                 let path = path.display();
-                module.note(&format!(
-                    "NCCL has another profiler plugin, {path}: its algorithms and protocols are not known"
-                ));
+                module.note(&format!("NCCL has another profiler plugin, {path}: algorithms and protocols are unknown"));
             }
             return Some(library);
         }
