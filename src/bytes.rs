@@ -4,16 +4,16 @@
 pub fn parse(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().map_err(|_| format!("'{text}' is no size: write it as 128, 8K or 1M"))?;
+    let number: u64 = text[..digits].parse().map_err(|_| format!("'{text}' is not a size: write 128, 8K or 1M"))?;
     let shift = match text[digits..].trim().to_ascii_lowercase().as_str() {
         "" | "b" => 0,
         "k" | "kb" | "kib" => 10,
         "m" | "mb" | "mib" => 20,
         "g" | "gb" | "gib" => 30,
         "t" | "tb" | "tib" => 40,
-        _ => return Err(format!("'{text}' is no size: write it as 128, 8K or 1M")),
+        _ => return Err(format!("'{text}' is not a size: write 128, 8K or 1M")),
     };
-    number.checked_mul(1 << shift).ok_or_else(|| format!("'{text}' is more than 64 bits can hold"))
+    number.checked_mul(1 << shift).ok_or_else(|| format!("'{text}' does not fit into 64 bits"))
 }
 
 /// Writes a size exactly where a letter makes it short (`1K`, `32M`), else as plain digits (`1000`).

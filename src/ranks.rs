@@ -129,13 +129,13 @@ pub struct RankSet(Vec<(u32, u32)>);
 impl RankSet {
     /// Reads a list such as `0,4-7`.
     pub fn parse(text: &str) -> Result<RankSet, String> {
-        let wrong = || format!("'{text}' is no list of ranks: write it as 0,4-7");
+        let wrong = || format!("'{text}' is not a list of ranks: write 0,4-7");
         let rank = |word: &str| word.trim().parse::<u32>().map_err(|_| wrong());
         let range = |word: &str| match word.split_once('-') {
             None => rank(word).map(|only| (only, only)),
             Some((low, high)) => {
                 let (low, high) = (rank(low)?, rank(high)?);
-                if low <= high { Ok((low, high)) } else { Err(format!("'{word}' counts down: write {high}-{low}")) }
+                if low <= high { Ok((low, high)) } else { Err(format!("'{word}' goes down: write {high}-{low}")) }
             }
         };
         text.split(',').map(range).collect::<Result<_, _>>().map(RankSet)

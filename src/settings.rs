@@ -72,13 +72,13 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: DATATYPES,
         default: "",
-        meaning: "1: record which datatypes each operation on each communicator is given, for `through --datatypes`.",
+        meaning: "1: record the datatypes of each operation on each communicator, for `through show --datatypes`. `through run --datatypes` sets this.",
         is_measured: true,
     },
     Variable {
         name: DETAIL,
         default: "auto",
-        meaning: "How much the profile tells apart: rank, node (sums over the ranks of a host) or comm (sums over the ranks of each \
+        meaning: "How much the profile keeps apart: rank, node (sums over the ranks of a host) or comm (sums over the ranks of each \
                   communicator). Extremes, and which rank had them, are always kept. auto: rank up to 4 million rows, beyond that comm. \
                   The value on rank 0 counts; where no messages are sent (snapshots, sessions only), that of the process that writes \
                   the profile.",
@@ -87,48 +87,48 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: TRACE,
         default: "",
-        meaning: "1: record calls, messages and what hook modules report with their times, for `through export perfetto`, in a ring buffer of 4 MiB \
-                  per process (87 000 events). A size such as 64M: a ring buffer of that size.",
+        meaning: "1: record a timeline of calls, messages and reports of hook modules, for `through export perfetto`, in a ring buffer of 4 MiB \
+                  per process (87 000 events). A size such as 64M: a ring buffer of that size. `through run --trace` sets this.",
         is_measured: true,
     },
     Variable {
         name: SITES,
         default: "0",
-        meaning: "1: count calls by call site too, the frame that made the call. A number up to 64: by so many frames of the stack. \
-                  For `through sites`.",
+        meaning: "1: also count calls by call site, the frame that made the call. A number up to 64: by that many frames of the stack. \
+                  For `through sites`. `through run --sites` sets this.",
         is_measured: true,
     },
     Variable {
         name: PASS_OVER,
         default: "",
-        meaning: "Libraries that are no call sites, as shell patterns of file names: `libsolver*.so*:libgrid.so.2`. A pattern with a slash \
-                  is one of whole paths. [call-sites.md](call-sites.md) lists those that are passed over anyway.",
+        meaning: "Libraries that do not count as call sites, as shell patterns of file names: `libsolver*.so*:libgrid.so.2`. A pattern with a slash \
+                  is one of whole paths. [call-sites.md](call-sites.md) lists those that are always passed over.",
         is_measured: true,
     },
     Variable {
         name: FILES,
         default: "name",
-        meaning: "What the profile keeps of the path of a file that the program opens by MPI_File_open: name (the last component) or path (as \
+        meaning: "How much the profile keeps of the path of a file that the program opens with MPI_File_open: name (the last component) or path (as \
                   the program gave it). For `through --files`.",
         is_measured: false,
     },
     Variable {
         name: NCCL,
         default: "",
-        meaning: "What the module nccl has NCCL tell beyond algorithms and protocols: kernels (times of operations on the GPU), proxies (bytes \
+        meaning: "What NCCL reports to the module nccl besides algorithms and protocols: kernels (times of operations on the GPU), proxies (bytes \
                   that its proxy threads send), or both with a comma.",
         is_measured: true,
     },
     Variable {
         name: CUPTI,
         default: "",
-        meaning: "Path of the libcupti.so that the module gpu uses, if it finds none by itself, or one that does not fit.",
+        meaning: "Path of the libcupti.so that the module gpu uses, if it finds none, or one that does not fit.",
         is_measured: false,
     },
     Variable {
         name: LOG,
         default: "info",
-        meaning: "What commsee prints on standard error: off, warn, info or debug. `through run` sets warn, if you set nothing.",
+        meaning: "What commsee prints on standard error: off, warn, info or debug. The default of `through run` is warn.",
         is_measured: false,
     },
     Variable {
@@ -146,14 +146,14 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: LIB,
-        default: "beside through, or in ../lib of it",
+        default: "next to through, or in ../lib",
         meaning: "Where `through run` and `through exec` find libcommsee.so.",
         is_measured: false,
     },
     Variable {
         name: LAUNCH,
         default: "",
-        meaning: "Set by `through run` to tell its own shards from those of other runs. Not for users.",
+        meaning: "Set by `through run` to identify its own shards. Not for users.",
         is_measured: false,
     },
     Variable {

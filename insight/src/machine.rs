@@ -16,12 +16,12 @@ use crate::query::roofline::{Basis, Entry, Verdict, roofline};
 /// What this rule says, as `advise::TOPICS`.
 pub const TOPICS: &[Topic] = &[Topic {
     name: "below-machine",
-    title: "{op} on {comm} stays below what the machine can do",
-    text: "Calls {size}{at} take {least} over all ranks even without all that may be waiting, {times} times the {possible} that the measurements of the machine allow.",
+    title: "{op} on {comm} is slower than the machine allows",
+    text: "Calls {size}{at} take {least} over all ranks even without possible waiting, {times} times the {possible} measured on this machine.",
     advice: "Compare algorithms (through tune), transports (through run --hooks ucx) and where the ranks are placed.",
-    more: "Fewer and larger messages help if latency dominates. Others may have used the network at the same time.",
-    rule: "Even the shortest call takes at least twice the time of a message or exchange that was measured, four times the bound of a collective. Needs `--bench FILE`.",
-    source: "bounds: explanation/roofline.md; no library reaches those of collectives at every size",
+    more: "Fewer and larger messages help if latency dominates. Other jobs may have used the network at the same time.",
+    rule: "Even the shortest call takes at least twice the measured time of a message or exchange, or four times the bound of a collective. Needs `--bench FILE`.",
+    source: "bounds: explanation/roofline.md; no library reaches the bounds of collectives at every size",
     ..Topic::PLAIN
 }];
 

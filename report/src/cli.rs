@@ -8,7 +8,7 @@ use through_core::query::range::TimeRange;
 #[derive(Debug, Default, Args)]
 #[command(override_usage = "through report [OPTIONS] [PROFILE] [OTHER]...")]
 pub struct Arguments {
-    /// Profile to show [default: newest *.db in the current directory]; of several, what changed from the first to the last
+    /// Profile to show [default: newest *.db in the current directory]; with several, the changes from the first to the last
     #[arg(value_name = "PROFILE")]
     pub profiles: Vec<PathBuf>,
     /// Part of the timeline to show, in seconds after MPI_Init: 1.5:2, 1.5: or :2 [default: as much as fits, from the start]

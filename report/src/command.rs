@@ -22,7 +22,7 @@ pub fn report(arguments: &Arguments) -> Result<(), Error> {
     let profile = opened(&Input { profile: paths.next().cloned(), input: None })?;
     let others = paths.map(|path| Profile::open(path)).collect::<Result<Vec<_>, _>>()?;
     if arguments.window.is_some() && clocks(&profile)?.is_empty() {
-        let how = "has no timeline for --window to show a part of: run the program with COMMSEE_TRACE=1";
+        let how = "has no timeline, which --window needs: run the program with `through run --trace`";
         return Err(Error::Argument(format!("{}: {how}", profile.path.display())));
     }
     let bench = match arguments.bench.as_slice() {

@@ -42,10 +42,10 @@ const VIEWS: &[(&str, &str, &str)] = &[
     (
         "overview",
         "Where the run time went",
-        "Ranks times run time, split into work outside MPI, MPI by what ranks did there, and ranks that ended early.",
+        "Ranks × run time, split into work outside MPI, kinds of MPI calls, and ranks that ended early.",
     ),
-    ("findings", "Findings", "What to look at first: the costliest finding first, each with the view that shows it."),
-    ("standing", "In-flight calls", "Where every rank was that had not finished."),
+    ("findings", "Findings", "What to change, the costliest finding first, each with the view that shows it."),
+    ("standing", "In-flight calls", "The call of every rank that had not finished."),
     ("communicators", "Communicators", "MPI time by communicator and operation, over the ranks."),
     ("ranks", "Ranks", "MPI time of every rank on the heaviest communicators; who waited, and for how long."),
     (
@@ -54,28 +54,20 @@ const VIEWS: &[(&str, &str, &str)] = &[
         "Row: the rank that sent; column: the rank that received. Collective calls have no messages.",
     ),
     ("sizes", "Message sizes", "Calls, bytes and time by operation and message size."),
-    (
-        "tree",
-        "Tree of communicators",
-        "Each communicator below the one that it was made from; those made alike are one line.",
-    ),
-    (
-        "sites",
-        "Call sites",
-        "Where in the code MPI was called: the outermost function at the top, the width is the time.",
-    ),
+    ("tree", "Tree of communicators", "Each communicator below its parent; similar ones share a line."),
+    ("sites", "Call sites", "The code that called MPI: the outermost function is at the top, the width is the time."),
     ("timeline", "Timeline", "Calls of every rank, and messages as lines from sender to receiver."),
     ("graph", "Who talks to whom", "Processes, coloured by host, and the messages between them."),
-    ("devices", "Devices", "The devices that data went over, from process to process."),
-    ("files", "Files", "What was done with the files that MPI_File_open opened."),
-    ("layers", "Layers below MPI", "What the layers below MPI did, by function, transport and device."),
+    ("devices", "Devices", "The devices that carried data from process to process."),
+    ("files", "Files", "Accesses to the files that MPI_File_open opened."),
+    ("layers", "Layers below MPI", "Operations of layers below MPI, by function, transport and device."),
     (
         "bench",
         "What the machine can do",
         "Measurements by groups of ranks: bandwidth and time by size, and by active ranks.",
     ),
-    ("diff", "Changes between runs", "What changed from the first profile to the last one."),
-    ("meta", "About this run", "What the profile says of the run, and what this page leaves out."),
+    ("diff", "Changes between runs", "Changes from the first profile to the last one."),
+    ("meta", "About this run", "Data about the run, and what this page leaves out."),
 ];
 
 pub fn page(data: &Value, words: &Words) -> String {

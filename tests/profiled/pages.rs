@@ -16,6 +16,7 @@ const PAGES: &[&str] = &[
     "tutorial/tune-a-collective.md",
     "howto/slice.md",
     "howto/find-the-line.md",
+    "howto/find-the-reason.md",
     "howto/compare-runs.md",
     "howto/rank-order.md",
     "howto/report.md",

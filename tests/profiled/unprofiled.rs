@@ -61,14 +61,14 @@ fn programs_that_do_not_come_to_mpi_init() {
         let idle = quits(mpi, "idle", "exit(0)");
         let done = run(mpi, &[&idle]);
         assert!(done.status.success());
-        says(&done, "ran with the profiler and did not call MPI_Init", "docs/howto/languages.md");
+        says(&done, "ran with the profiler but did not call MPI_Init", "docs/howto/languages.md");
         let done = run(mpi, &[&quits(mpi, "fails", "exit(3)")]);
         assert_eq!(done.status.code(), Some(3));
-        says(&done, "ran with the profiler and did not call MPI_Init", "ended with status 3");
+        says(&done, "ran with the profiler but did not call MPI_Init", "ended with status 3");
         let done = run(mpi, &[&quits(mpi, "dies", "abort()")]);
         says(
             &done,
-            "ran with the profiler and did not call MPI_Init",
+            "ran with the profiler but did not call MPI_Init",
             if mpi == Mpi::Mpich { "status 6" } else { "SIGABRT" },
         );
         // An MPI library whose MPI_Init ends the program.
@@ -78,7 +78,7 @@ fn programs_that_do_not_come_to_mpi_init() {
         assert_eq!(done.status.code(), Some(4));
         says(&done, "called MPI_Init, which did not return", "ended with status 4");
         let done = run(mpi, &["env", "COMMSEE_DISABLE=1", &compiled(mpi, "foreign").to_string_lossy()]);
-        says(&done, "called MPI_Init, and nothing was recorded", "COMMSEE_DISABLE");
+        says(&done, "called MPI_Init, but nothing was recorded", "COMMSEE_DISABLE");
     }
 }
 
@@ -101,7 +101,7 @@ fn programs_that_cannot_load_the_profiler() {
         bytes[18..20].copy_from_slice(&[8, 0]);
         fs::write(&other, bytes).expect("a file");
         fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("its mode");
-        says(&run(mpi, &[&other.to_string_lossy()]), "is a program for Mips", "same processor");
+        says(&run(mpi, &[&other.to_string_lossy()]), "is built for Mips", "same processor");
         // Rights of a user that nobody here is.
         // SAFETY: asks for a number.
         if unsafe { libc::geteuid() } == 0 {
@@ -112,7 +112,7 @@ fn programs_that_cannot_load_the_profiler() {
             fs::set_permissions(&secure, fs::Permissions::from_mode(0o4755)).expect("its mode");
             says(&run(mpi, &[&secure]), "is setuid", "chmod ug-s");
         }
-        says(&run(mpi, &["env", "LD_PRELOAD=", &plain]), "sets LD_PRELOAD=''", "leave that out");
+        says(&run(mpi, &["env", "LD_PRELOAD=", &plain]), "sets LD_PRELOAD=''", "remove that");
         says(&run(mpi, &["env", "LD_PRELOAD=libm.so.6", &plain]), "sets LD_PRELOAD='libm.so.6'", "through run");
         let tool = "int PMPI_Init(int *, char ***);\nint MPI_Init(int *c, char ***v) { return PMPI_Init(c, v); }\n";
         let tool = c_program(folder.path(), "cc", &format!("tool-{mpi}.so"), tool, &["-shared", "-fPIC"]);
@@ -143,5 +143,5 @@ fn launchers_that_fail() {
     assert!(!done.status.success() && done.stderr.contains("slots"), "{}", done.stderr);
     says(&done, "no MPI program had loaded commsee", "add --oversubscribe");
     let done = launch(&["mpirun.openmpi", "--no-such-option"]);
-    says(&done, "no MPI program had loaded commsee", "see what it said above");
+    says(&done, "no MPI program had loaded commsee", "see its messages above");
 }

@@ -20,7 +20,7 @@ pub enum Error {
     NoLibrary(Vec<PathBuf>),
     #[error("there is no hook module '{name}' (libcommsee_{name}.so in {}): {}", list(places), modules(there))]
     NoModule { name: String, there: Vec<String>, places: Vec<PathBuf> },
-    #[error("{}: LD_PRELOAD cannot hold a path with a colon or a semicolon: set COMMSEE_LIB to a path without, such as one over a symbolic link", .0.display())]
+    #[error("{}: LD_PRELOAD cannot hold a path with a colon or a semicolon: set COMMSEE_LIB to another path, such as a symbolic link", .0.display())]
     LibraryPath(PathBuf),
     #[error("{}: cannot be started: {}", program.display(), plain(source))]
     Start { program: PathBuf, source: io::Error },

@@ -28,15 +28,15 @@ pub struct Bench {
 pub enum BenchCommand {
     /// Compare two files case by case, by the intervals of their medians
     Cmp(BenchCmp),
-    /// Fit models of the bandwidth against k, which show the ranks that share a NIC
+    /// Fit models of bandwidth against k, to find ranks that share a NIC
     Model(BenchModel),
-    /// Show what the calls of a profile took, against what the machine can do
+    /// Compare the calls of a profile with what the machine can do
     Roofline(Box<Roofline>),
 }
 
 #[derive(Debug, Default, Args)]
 pub struct BenchList {
-    /// Files of measurements, taken together [default: newest in the current directory]
+    /// Files of measurements, combined [default: newest in the current directory]
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub struct BenchCmp {
     override_usage = "through bench model [OPTIONS] [FILE]...\n       through bench roofline [OPTIONS] PROFILE BENCH.db..."
 )]
 pub struct BenchModel {
-    /// Files of measurements, taken together [default: newest in the current directory]
+    /// Files of measurements, combined [default: newest in the current directory]
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Try this map too: the NIC of each rank of a group, such as 0,0,1,1

@@ -43,7 +43,7 @@ impl Rise {
     pub fn parse(text: &str) -> Result<Rise, String> {
         let number = |text: &str| {
             let number = text.trim().parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
-            number.ok_or_else(|| format!("'{text}' is no rise: write 5% or 0.5"))
+            number.ok_or_else(|| format!("'{text}' is not a rise: write 5% or 0.5"))
         };
         if let Some(percent) = text.strip_suffix('%') {
             return Ok(Rise::Part(number(percent)? / 100.0));

@@ -65,7 +65,7 @@ fn compare(cmp: &BenchCmp) -> Result<u8, Error> {
     {
         let few = if row.a.as_ref().is_some_and(|a| a.launches < 2) { &cmp.a } else { &cmp.b };
         return Err(Error::Argument(format!(
-            "{}: --fail-above needs two launches of each measurement, since launches differ by more than executions within one: add some by `groupbench run`",
+            "{}: --fail-above needs two launches of each measurement, because launches differ by more than executions within one: add some with `groupbench run`",
             few.display()
         )));
     }

@@ -34,7 +34,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     let family = catalog.meta("mpi_family").unwrap_or_default();
     let Some(library) = Library::of(family, library) else {
         let first = library.lines().next().unwrap_or_default();
-        let what = format!("{first}: how its algorithms are chosen is not known; Open MPI and MPICH are");
+        let what = format!("{first}: no known way to choose its algorithms; there is one for Open MPI and MPICH");
         return Err(Error::Argument(what));
     };
     let selection = Selection {
@@ -52,7 +52,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     let Some((comm, op)) = chosen(&run, &filter)? else {
         let known: Vec<&str> = COLLECTIVES.iter().map(|collective| collective.op).collect();
         say(format_args!(
-            "{}: no collective with algorithms to choose from was called by what is selected; they are {}",
+            "{}: the selection has no collective with a choice of algorithms; these are {}",
             profile.path.display(),
             known.join(", ")
         ));
@@ -72,7 +72,7 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
     };
     access::folder(&folder, 0o777).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => {
-            let what = "the directory exists, and may hold results: remove it, or name another one with -o";
+            let what = "the directory exists and may have results: remove it, or name another one with -o";
             Error::Argument(format!("{}: {what}", folder.display()))
         }
         _ => failed(&folder)(source),
@@ -93,15 +93,13 @@ fn said(plan: &Plan, comm: &str, script: &str, part: f64) -> String {
     let algorithms = plan.algorithms();
     let runs = plan.runs as usize * (algorithms.len() + 1);
     let mut said = format!("{} on {comm}, {ranks} ranks: {}\n", collective.op, algorithms.join(", "));
-    said += &format!(
-        "{runs} runs compare them with what the library does by itself:\n\n    sh {script} LAUNCHER ARGUMENTS...\n"
-    );
+    said += &format!("{runs} runs compare them with the library's default:\n\n    sh {script} LAUNCHER ARGUMENTS...\n");
     if part < WORTHWHILE {
         let part = units::percent(part, 1.0);
-        let _ = writeln!(said, "\nIt takes {part} of the run time, which is all that another algorithm can save.");
+        let _ = writeln!(said, "\nIt takes {part} of the run time, so another algorithm can save at most that.");
     }
     if plan.runs < 4 {
-        said += "\nFewer than 4 runs of each give numbers, and no verdict.\n";
+        said += "\nFewer than 4 runs of each give numbers without a verdict.\n";
     }
     said
 }

@@ -1,4 +1,4 @@
-//! What goes together with the run time, over many runs.
+//! What correlates with the run time, over many runs.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -16,15 +16,15 @@ pub const VIEW: View = View {
     name: "correlate",
     command: "compare RUN...",
     flag: Flag::Default,
-    help: "What goes together with the run time",
-    meaning: "over many runs, how the time of each operation on each communicator, and on all that were made alike, goes together with the run time ([how to](../howto/compare-runs.md#what-goes-together-with-the-run-time))",
-    note: "The time is that of the rank that spends most; of calls in several size classes, and of communicators that share ranks, the maxima of each are added up. `work_` columns take the time of the \
-           rank that spends least in place of it: what nobody could avoid.",
+    help: "What correlates with the run time",
+    meaning: "over many runs, how the time of each operation on each communicator, or family of communicators, correlates with the run time ([how to](../howto/compare-runs.md#what-correlates-with-the-run-time))",
+    note: "The time is that of the rank with the most; for several size classes, and for communicators that share ranks, the maxima are added up. `work_` columns use the time of the \
+           rank with the least instead: time without waiting.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "entries",
     lacks: &[],
-    empty: "the profiles hold no calls",
+    empty: "the profiles have no calls",
     parts: &[
         Part { name: "correlations", headings: || column::headings(COLUMNS) },
         Part { name: "configurations", headings: || column::headings(CONFIGURATIONS) },
@@ -55,14 +55,14 @@ fn p(found: Option<Correlation>) -> Value<'static> {
 }
 
 const COLUMNS: &[Of] = &[
-    Of::record("comm", Unit::Communicator, "the communicator's name, of several the first", |_, row| {
+    Of::record("comm", Unit::Communicator, "the communicator's name; the first of several", |_, row| {
         Value::text(&row.comm)
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| Value::maybe(row.label.as_deref())),
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |_, row| Value::maybe(row.label.as_deref())),
     Of::record(
         "comms",
         Unit::Count,
-        "how many it stands for: those with one parent, creator, size and birthplace have a row together",
+        "number of communicators in the row: those with the same parent, creator, size and birthplace share one",
         |_, row| Value::Number(row.members as i64),
     ),
     Of::record("size", Unit::Count, "ranks of one", |_, row| Value::some(row.size, |size| Value::Number(size as i64))),
@@ -71,7 +71,7 @@ const COLUMNS: &[Of] = &[
         _ => Value::owned(family(row)),
     }),
     Of::new("op", "operation", Unit::Operation, "the operation", |_, row| Value::Operation(&row.op)),
-    Of::new("mean_s", "time", Unit::Seconds, "of the rank that spends most, the mean over the runs", |_, row| {
+    Of::new("mean_s", "time", Unit::Seconds, "of the rank with the most time, the mean over the runs", |_, row| {
         Value::Time((row.mean_s * 1e9) as i64)
     }),
     Of::new("r", "r", Unit::Ratio, "Pearson's coefficient of all runs", |_, row| r(row.pearson)),
@@ -87,16 +87,16 @@ const COLUMNS: &[Of] = &[
         "within_r",
         "within",
         Unit::Ratio,
-        "Pearson's coefficient inside of configurations; empty with one configuration",
+        "Pearson's coefficient within configurations; empty with one configuration",
         |_, row| r(row.within),
     )
     .when(|_, rows| rows.iter().any(|row| row.within.is_some())),
     Of::record("within_low", Unit::Ratio, "lower end of its interval at 95 %", |_, row| low(row.within)),
     Of::record("within_high", Unit::Ratio, "upper end", |_, row| high(row.within)),
-    Of::record("within_rho", Unit::Ratio, "Spearman's coefficient inside of configurations", |_, row| {
+    Of::record("within_rho", Unit::Ratio, "Spearman's coefficient within configurations", |_, row| {
         r(row.spearman_within)
     }),
-    Of::new("work_r", "work", Unit::Ratio, "Pearson's coefficient of what remains without waiting", |_, row| {
+    Of::new("work_r", "work", Unit::Ratio, "Pearson's coefficient of the time without waiting", |_, row| {
         r(row.work)
     }),
     Of::record("work_low", Unit::Ratio, "lower end of its interval at 95 %", |_, row| low(row.work)),
@@ -105,7 +105,7 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "waiting",
         Unit::Text,
-        "how waiting is known: `bound` of barriers and all-to-all exchanges, `estimate` of other calls that all members make equally often, `timeline`: it would need one",
+        "source of the waiting: `bound` for barriers and all-to-all exchanges, `estimate` for other calls that all members make equally often, `timeline` if only a timeline would show it",
         |_, row| Value::text(row.waiting.name()),
     ),
     Of::new(
@@ -122,7 +122,7 @@ const COLUMNS: &[Of] = &[
         "verdict",
         "verdict",
         Unit::Text,
-        "`correlates`, `correlates, but is waiting`, `correlates, may be waiting` (a timeline would tell), `correlates between configurations only`, or `not significant` (all rows together at 2 %, by Holm's rule); empty with fewer than five runs",
+        "`correlates`, `correlates, but is waiting`, `correlates, may be waiting` (a timeline would show it), `correlates between configurations only`, or `not significant` (all rows together at 2 %, by Holm's rule); empty with fewer than five runs",
         |_, row| Value::maybe(row.verdict.map(|verdict| verdict.name())),
     )
     .whole(),
@@ -139,7 +139,7 @@ const CONFIGURATIONS: &[OfConfigurations] = &[
         "configuration",
         "configuration",
         Unit::Text,
-        "what it does not have in common with the others",
+        "keys in which it differs from the others",
         |_, row| Value::text(&row.title),
     ),
     OfConfigurations::new("runs", "runs", Unit::Count, "how many", |_, row| Value::Number(row.runs as i64)),
@@ -175,7 +175,7 @@ const RUNS: &[OfRuns] = &[
     OfRuns::record(
         "outlier",
         Unit::YesNo,
-        "whether it lies more than 1.5 times the middle half outside of it (Tukey), in its configuration",
+        "whether it is an outlier in its configuration: more than 1.5 interquartile ranges outside the middle half (Tukey)",
         |_, row| Value::Flag(row.is_outlier),
     ),
 ];
@@ -193,7 +193,7 @@ fn interval(found: Option<Correlation>) -> String {
     interval.map(|interval| format!("{:.2}…{:.2}", interval.low, interval.high)).unwrap_or_default()
 }
 
-const LEGEND: &str = "time: of the rank that spends most. r: Pearson, with the run time. work: r of what remains without waiting, that is, of the rank that spends least.";
+const LEGEND: &str = "time: of the rank with the most. r: Pearson, with the run time. work: r of the time without waiting, that is, of the rank with the least.";
 
 /// What is shown of many runs; `by` are the keys of the metadata that make a configuration.
 pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<Document, Error> {

@@ -25,12 +25,12 @@ pub const VIEW: View = View {
     help: "What changed between two programs",
     meaning: "the change of the run time from the runs of one program, A, to those of another, B, as a ledger by communicator and operation ([how to](../howto/compare-runs.md))",
     note: "JSON has `run_time_a_s`, `run_time_b_s` and `delta_run_time_s` (means of the longest run time of a rank), their `shift_s`, `shift_low_s`, `shift_high_s` and `p`, and `delta_rank_s`, the change of \
-           ranks times run time, to which the rows add up. Calls and bytes are exact; times have a verdict where each side has four runs or more.",
+           ranks × run time, to which the rows add up. Calls and bytes are exact; times have a verdict if each side has four runs or more.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "entries",
     lacks: &[],
-    empty: "the profiles hold no ranks",
+    empty: "the profiles have no ranks",
     parts: &[
         Part { name: "changes", headings: || column::headings(COLUMNS) },
         Part { name: "matches", headings: || column::headings(MATCHES) },
@@ -55,8 +55,8 @@ const COLUMNS: &[Of] = &[
         Value::text(row.comm.name().unwrap_or("-"))
     }),
     Of::record("comm_b", Unit::Communicator, "its name in B", |_, row| Value::maybe(row.comm.names[1].as_deref())),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| Value::maybe(row.comm.label.as_deref())),
-    Of::record("comms_a", Unit::Count, "how many communicators it stands for in A: those of one call together where numbers of ranks differ", |_, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |_, row| Value::maybe(row.comm.label.as_deref())),
+    Of::record("comms_a", Unit::Count, "number of communicators in the row in A: if numbers of ranks differ, those of one call share a row", |_, row| {
         Value::Number(row.comm.members[0] as i64)
     }),
     Of::record("comms_b", Unit::Count, "the same in B", |_, row| Value::Number(row.comm.members[1] as i64)),
@@ -75,7 +75,7 @@ const COLUMNS: &[Of] = &[
         Value::Time(row.per_rank_ns)
     }),
     Of::shown("run time", Unit::Seconds, |_, row| Value::owned(signed(row.per_rank_ns))),
-    Of::record("reason", Unit::Text, "what explains most of it; empty where neither counts changed nor, for certain, the time", |_, row| {
+    Of::record("reason", Unit::Text, "the largest cause; empty if counts did not change, and the time not significantly", |_, row| {
         Value::maybe(row.reason.map(|reason| reason.name()))
     }),
     Of::shown("because of", Unit::Text, |_, row| Value::some(row.because_of(), Value::Text)),
@@ -87,16 +87,16 @@ const COLUMNS: &[Of] = &[
     Of::record("bytes_vary", Unit::YesNo, "whether runs of one side differ in bytes", |_, row| Value::Flag(row.bytes_vary)),
     Of::shown("calls", Unit::Text, |_, row| counted(row, before_after(row.calls, row.calls_vary, |calls| calls.to_string()))).optional(2),
     Of::shown("bytes", Unit::Text, |_, row| counted(row, before_after(row.bytes, row.bytes_vary, units::bytes))).optional(3),
-    Of::record("by_ranks_rank_s", Unit::Seconds, "part of `delta_rank_s`: more ranks that do the same", |_, row| time(row.parts_ns[0])),
-    Of::record("by_calls_rank_s", Unit::Seconds, "part of it: more calls of each rank, as long as those before", |_, row| time(row.parts_ns[1])),
-    Of::record("by_bytes_rank_s", Unit::Seconds, "part of it: more bytes per call, as fast as those before", |_, row| time(row.parts_ns[2])),
+    Of::record("by_ranks_rank_s", Unit::Seconds, "part of `delta_rank_s`: more ranks with the same work", |_, row| time(row.parts_ns[0])),
+    Of::record("by_calls_rank_s", Unit::Seconds, "part of it: more calls per rank, with the time per call of A", |_, row| time(row.parts_ns[1])),
+    Of::record("by_bytes_rank_s", Unit::Seconds, "part of it: more bytes per call, with the time per byte of A", |_, row| time(row.parts_ns[2])),
     Of::record("by_waiting_rank_s", Unit::Seconds, "part of it: more waiting for the last one to enter, of barriers and all-to-all exchanges", |_, row| time(row.parts_ns[3])),
     Of::record("by_speed_rank_s", Unit::Seconds, "the rest: slower per byte or per call", |_, row| time(row.parts_ns[4])),
-    Of::record("p", Unit::Ratio, "p-value of the test of Mann and Whitney, adjusted for all that are tested (Holm)", |_, row| Value::some(row.time.p, Value::Ratio)),
-    Of::record("shift_s", Unit::Seconds, "Hodges and Lehmann's estimate of the change of the mean over the ranks", |_, row| shift(&row.time, 0)),
+    Of::record("p", Unit::Ratio, "p-value of the Mann-Whitney test, adjusted for multiple tests (Holm)", |_, row| Value::some(row.time.p, Value::Ratio)),
+    Of::record("shift_s", Unit::Seconds, "Hodges-Lehmann estimate of the change of the mean over the ranks", |_, row| shift(&row.time, 0)),
     Of::record("shift_low_s", Unit::Seconds, "lower end of its interval at 95 %", |_, row| shift(&row.time, 1)),
     Of::record("shift_high_s", Unit::Seconds, "upper end", |_, row| shift(&row.time, 2)),
-    Of::new("verdict", "verdict", Unit::Text, "`slower` or `faster` (`p` is at most 0.03), `not significant`, or `not tested`, since with so few runs only the entries that moved most clearly can be; empty with fewer than four runs a side", |_, row| {
+    Of::new("verdict", "verdict", Unit::Text, "`slower` or `faster` (`p` is at most 0.03), `not significant`, or `not tested`, because few runs allow a test only for the clearest changes; empty with fewer than four runs a side", |_, row| {
         Value::maybe(row.time.verdict.map(|verdict| verdict.name()))
     })
     .whole(),
@@ -111,10 +111,10 @@ const MATCHES: &[OfMatches] = &[
     OfMatches::record("comm_b", Unit::Communicator, "its name in B", |_, row| {
         Value::maybe(row.comm.names[1].as_deref())
     }),
-    OfMatches::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| {
+    OfMatches::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |_, row| {
         Value::maybe(row.comm.label.as_deref())
     }),
-    OfMatches::record("comms_a", Unit::Count, "how many it stands for in A", |_, row| {
+    OfMatches::record("comms_a", Unit::Count, "number of communicators in the row in A", |_, row| {
         Value::Number(row.comm.members[0] as i64)
     }),
     OfMatches::record("comms_b", Unit::Count, "the same in B", |_, row| Value::Number(row.comm.members[1] as i64)),
@@ -311,15 +311,15 @@ fn legend(comparison: &Comparison) -> Vec<String> {
     ];
     let [a, b] = [0, 1].map(|side| comparison.runs[side].len());
     if !comparison.has_verdicts() {
-        legend.push(format!("No verdicts: they need {LEAST_RUNS} runs or more on each side, best taken in turn."));
+        legend.push(format!("No verdicts: these need {LEAST_RUNS} runs or more on each side, best A and B in turn."));
     } else if testable(a, b) < comparison.entries.len() {
         let tested = units::count(testable(a, b) as u64, "entry");
         legend.push(format!(
-            "With {a} and {b} runs, {tested} can be told from chance: those that moved most clearly. More runs test more."
+            "With {a} and {b} runs, only the clearest changes ({tested}) can be tested. More runs test more."
         ));
     }
     if comparison.is_by_call {
-        legend.push("Numbers of ranks differ: communicators of one call are taken together.".to_owned());
+        legend.push("Numbers of ranks differ: communicators of one call share a row.".to_owned());
     }
     legend
 }

@@ -17,14 +17,14 @@ pub const VIEW: View = View {
     flag: Flag::Switch { short: None, long: "patterns" },
     help: "Patterns of point-to-point messages on each communicator",
     meaning: "the pattern of messages between the ranks of each communicator, and the messages that do not fit",
-    note: "Messages are those of the [matrix](#matrix): point-to-point, neighborhood collectives and one-sided calls. A pattern may differ from what was sent in 10 of 100 of its pairs of ranks, and in one in any case. \
-           If nothing fits, pairs with less than 1 % of the bytes of the heaviest one are set aside; they are then listed as unexpected. Members are taken in the order of their world ranks; grids are \
+    note: "Messages are those of the [matrix](#matrix): point-to-point, neighborhood collectives and one-sided calls. A pattern fits if at most 10 % of its pairs of ranks, or one pair, differ from the messages. \
+           If nothing fits, pairs with less than 1 % of the bytes of the heaviest one are set aside; they are then listed as unexpected. Members count in the order of their world ranks; grids are \
            row-major, the last dimension varies fastest. Rings, chains, stars and butterflies are found in any order of ranks, grids are not.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no messages between ranks",
+    empty: "the profile has no messages between ranks",
     parts: &[
         Part { name: "patterns", headings: || column::headings(COLUMNS) },
         Part { name: "misfits", headings: || column::headings(MISFITS) },
@@ -40,7 +40,7 @@ type Of = Column<Pattern>;
 
 const COLUMNS: &[Of] = &[
     Of::record("comm", Unit::Communicator, "the communicator's name", |_, row| Value::text(&row.comm.name)),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |_, row| {
         Value::maybe(row.comm.label.as_deref())
     }),
     Of::shown("communicator", Unit::Communicator, |_, row| Value::Communicator {
@@ -53,7 +53,7 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "ranks",
         Unit::Ranks,
-        "world ranks that make the pattern: the members, or those that sent or got anything",
+        "world ranks in the pattern: the members, or those that sent or received anything",
         |_, row| {
             let ranks: Ranks = row.ranks.iter().filter_map(|rank| u32::try_from(*rank).ok()).collect();
             Value::owned(ranks.to_string())
@@ -62,7 +62,7 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "pattern",
         Unit::Text,
-        "`pair`, `ring`, `halo`, `star`, `tree`, `butterfly`, `all-to-all`, `none`; unknown where members are missing in the profile, and of intercommunicators",
+        "`pair`, `ring`, `halo`, `star`, `tree`, `butterfly`, `all-to-all`, `none`; unknown for intercommunicators, and if the profile lacks members",
         |_, row| match &row.fit {
             Some(fit) => Value::text(word(&fit.shape)),
             None => Value::maybe(row.unjudged.is_none().then_some("none")),
@@ -97,16 +97,16 @@ const COLUMNS: &[Of] = &[
         "`both ways`, `one way`, `mixed`; of stars and trees `from the root`, `to the root`",
         |_, row| Value::maybe(row.fit.as_ref().and_then(|fit| direction(&fit.shape))),
     ),
-    Of::record("root", Unit::Rank, "of a star or tree: the world rank of its root, if it is known", |_, row| {
+    Of::record("root", Unit::Rank, "for a star or tree: the world rank of its root, if known", |_, row| {
         Value::some(root(row), Value::Number)
     }),
     Of::record("by_rank", Unit::YesNo, "whether members are in the order of their ranks", |_, row| {
         Value::some(row.fit.as_ref(), |fit| Value::Flag(fit.numbers.is_none()))
     }),
-    Of::record("also", Unit::Text, "other patterns that fit as well", |_, row| {
+    Of::record("also", Unit::Text, "other patterns that also fit", |_, row| {
         Value::owned(row.also.iter().map(shape).collect::<Vec<_>>().join("; "))
     }),
-    Of::new("pairs", "pairs", Unit::Count, "pairs of ranks of which the first sent to the second", |_, row| {
+    Of::new("pairs", "pairs", Unit::Count, "ordered pairs of ranks with messages", |_, row| {
         Value::Number(row.links as i64)
     }),
     Of::new("calls", "calls", Unit::Count, "messages", |_, row| Value::Number(row.calls)).optional(3),
@@ -160,7 +160,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let filter = &context.filter;
     if filter.buckets.is_some() || filter.time.is_some() || filter.phases.is_some() || filter.sites.is_some() {
-        let why = "the messages between ranks are not split by size, time, phase or site: leave out";
+        let why = "messages between ranks are not counted by size, time, phase or site: leave out";
         return Err(Error::Argument(format!("{why} --bytes, --bucket, --time, --phase and --site")));
     }
     let mut found = patterns(&context.profile, &context.catalog, &context.filter)?;

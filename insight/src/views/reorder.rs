@@ -15,14 +15,14 @@ pub const VIEW: View = View {
     command: "traffic",
     flag: Flag::Switch { short: None, long: "reorder" },
     help: "Order of ranks with few bytes between nodes",
-    meaning: "bytes between nodes for orders of ranks, and the order to take",
-    note: "Bytes are those of the [matrix](#matrix) and of collective operations, by [a model](../howto/rank-order.md#what-is-counted) of who exchanges how much. `placement` is the order to take: that of the run where no order saves \
-           5 % of what goes between nodes.",
+    meaning: "bytes between nodes for several orders of ranks, and the best order",
+    note: "Bytes are those of the [matrix](#matrix) and of collective operations, by [a model](../howto/rank-order.md#what-is-counted). `placement` is the best order: that of the run if no order saves \
+           5 % of the bytes between nodes.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "orders",
     lacks: &[],
-    empty: "the profile holds no ranks",
+    empty: "the profile has no ranks",
     parts: &[
         Part { name: "orders", headings: || column::headings(COLUMNS) },
         Part { name: "placement", headings: || column::headings(PLACES) },
@@ -37,7 +37,7 @@ const COLUMNS: &[Of] = &[
         "order",
         "order",
         Unit::Text,
-        "`run`: as it was; `block`: node by node; `round-robin`: a rank for each node in turn; `folded`: the same to and fro; `proposed`",
+        "`run`: as it was; `block`: node by node; `round-robin`: one rank per node in turn; `folded`: the same, reversing direction each time; `proposed`",
         |advice, at| Value::text(name(advice.plans[*at].order)),
     ),
     Of::record("cray_method", Unit::Count, "its `MPICH_RANK_REORDER_METHOD`", |advice, at| {
@@ -47,7 +47,7 @@ const COLUMNS: &[Of] = &[
         Value::Bytes(advice.plans[*at].between.round() as u64)
     })
     .style(Style::Zero),
-    Of::new("share", "share", Unit::Share, "of `bytes_between` in all bytes between ranks", |advice, at| {
+    Of::new("share", "share", Unit::Share, "`bytes_between` as a share of all bytes between ranks", |advice, at| {
         Value::Share { part: advice.plans[*at].between, whole: advice.total }
     }),
     Of::new("bytes_within", "inside nodes", Unit::Bytes, "inside of nodes", |advice, at| {
@@ -58,13 +58,13 @@ const COLUMNS: &[Of] = &[
         "saves",
         "saves",
         Unit::Share,
-        "of what goes between nodes in the run, or on other nodes in `block`; less than 0: it is worse",
+        "share saved of the bytes between nodes in the run, or with other nodes in `block`; negative if worse",
         |advice, at| {
             let before = advice.plans[advice.before].between;
             Value::Share { part: before - advice.plans[*at].between, whole: before }
         },
     ),
-    Of::new("taken", "", Unit::Text, "`take` for the order to take", |advice, at| {
+    Of::new("taken", "", Unit::Text, "`take` for the best order", |advice, at| {
         Value::text(if advice.best == *at { "take" } else { "" })
     })
     .style(Style::Blank),
@@ -91,8 +91,8 @@ const PLACES: &[OfPlace] = &[
     }),
 ];
 
-const LEGEND: &str = "Bytes are those of the matrix, and of collective operations by a model of who exchanges how much. \
-     MPI libraries may do less between nodes, where they know which ranks share one.";
+const LEGEND: &str = "Bytes are those of the matrix, and of collective operations by a model. \
+     MPI libraries that know the nodes may send less between them.";
 
 /// What is shown of an order for some nodes, or the file for a launcher.
 pub fn document(question: &Question, nodes: Option<&str>, write: Option<Kind>) -> Result<Document, Error> {
@@ -178,10 +178,9 @@ fn verdict(advice: &Advice) -> String {
     let percent = |part: f64| units::percent(part, 1.0);
     match advice.verdict {
         Verdict::OneNode => {
-            "all ranks are on one node, so their order changes nothing between nodes: name others with --nodes 4x32"
-                .to_owned()
+            "all ranks are on one node, so their order does not matter: name other nodes with --nodes 4x32".to_owned()
         }
-        Verdict::NoTraffic => "the profile holds no bytes between ranks".to_owned(),
+        Verdict::NoTraffic => "the profile has no bytes between ranks".to_owned(),
         Verdict::LittleBetween => {
             format!("another order cannot help: less than {} of all bytes go between nodes", percent(LEAST_BETWEEN))
         }

@@ -19,16 +19,16 @@ pub const VIEW: View = View {
     name: "roofline",
     command: "bench roofline",
     flag: Flag::Default,
-    help: "What calls took, against what the machine can do",
-    meaning: "each communicator, operation and message size against what groupbench measured as possible, and the time that the gap costs ([how to](../howto/measure-the-machine.md#what-a-program-makes-of-it))",
-    note: "`gap_s` is the time without waiting that is certain, less what the machine can do: the gap costs at most this. `gap_min_s` takes off all that may be waiting. Waiting is bounded in barriers and exchanges, \
-           and known from a timeline; elsewhere the shortest call tells what may be waiting. `gap_min_s` is null where nothing does. Calls that took less than was measured have no gap. Bounds: [what is compared](../explanation/roofline.md). JSON has the sums `time_s`, `wait_min_s`, `possible_s`, `gap_s` and `gap_min_s` over rows that were compared, \
+    help: "Times of calls against what the machine can do",
+    meaning: "each communicator, operation and message size against measurements of groupbench, and the cost of the gap ([how to](../howto/measure-the-machine.md#what-a-program-makes-of-it))",
+    note: "`gap_s` is an upper bound: the time without certain waiting, minus the time that the machine needs. `gap_min_s` also subtracts possible waiting. Waiting has bounds in barriers and exchanges, \
+           and a timeline shows it; elsewhere the shortest call bounds possible waiting. `gap_min_s` is null if there is no bound. Calls faster than measured have no gap. Bounds: [what is compared](../explanation/roofline.md). JSON has the sums `time_s`, `wait_min_s`, `possible_s`, `gap_s` and `gap_min_s` over rows that were compared, \
            `not_measured_s`, `completed_elsewhere_s` and `no_bound_s` over others.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Comm, SortKey::Op],
     entries: "rows",
     lacks: &[],
-    empty: "the profile holds no messages and no collectives of which a bound is known",
+    empty: "the profile has no messages and no collectives with a known bound",
     parts: &[Part { name: "roofline", headings: || column::headings(COLUMNS) }],
     ask: |question| match question.bench.as_slice() {
         [] => document(question, None),
@@ -48,10 +48,10 @@ struct Row {
 type Of = Column<Row>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("comm", Unit::Communicator, "the communicator's name; of a family its first", |context, row| {
+    Of::record("comm", Unit::Communicator, "the communicator's name; the first of a family", |context, row| {
         Value::text(context.comm(row.entry.comm))
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.entry.comm))
     }),
     Of::shown("communicator", Unit::Communicator, |context, row| match &row.title {
@@ -60,20 +60,20 @@ const COLUMNS: &[Of] = &[
     }),
     Of::new("op", "operation", Unit::Operation, "the operation", |context, row| Value::Operation(context.op(row.entry.op))),
     Of::record("class", Unit::Text, "its class", |context, row| Value::text(context.class(row.entry.op))),
-    Of::record("bucket_lo", Unit::Bytes, "message sizes of more than so many bytes; null where ranks have sizes of their own", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "messages with more bytes than this; null if sizes differ between ranks", |context, row| {
         Value::some(bucket(context, row), |bucket| Value::Bytes(bucket.lo))
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most so many; null: the last bucket", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; null for the last bucket", |context, row| {
         Value::some(bucket(context, row).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
-    Of::new("bytes", "bytes", Unit::Bytes, "of a message, or what the busiest rank of a collective has to move: the mean of a call", |_, row| {
+    Of::new("bytes", "bytes", Unit::Bytes, "bytes of a message, or of the busiest rank of a collective: the mean of a call", |_, row| {
         Value::Bytes(row.entry.bytes.round() as u64)
     }),
     Of::new("calls", "calls", Unit::Count, "of all ranks", |_, row| Value::Number(row.entry.calls)).optional(4),
     Of::new("time_s", "time", Unit::Seconds, "in these calls, and in those that completed what they started, over all ranks", |_, row| {
         Value::Time(row.entry.time_ns)
     }),
-    Of::new("wait_min_s", "waiting", Unit::Seconds, "of it certainly waiting for other ranks; it is taken off", |_, row| {
+    Of::new("wait_min_s", "waiting", Unit::Seconds, "certain waiting for other ranks, which is subtracted", |_, row| {
         Value::Time(row.entry.waiting.min_ns)
     })
     .optional(3),
@@ -84,17 +84,17 @@ const COLUMNS: &[Of] = &[
         Value::some(row.entry.floor_ns(), Value::Time)
     })
     .optional(1),
-    Of::new("gap_s", "gap", Unit::Seconds, "what the gap costs over all ranks at most; null where nothing was compared", |_, row| {
+    Of::new("gap_s", "gap", Unit::Seconds, "upper bound of the cost over all ranks; null if not compared", |_, row| {
         Value::some(row.entry.gap_ns(), Value::Time)
     })
     .style(Style::Blank),
-    Of::new("gap_min_s", "at least", Unit::Seconds, "and at least; null: waiting is not known", |_, row| {
+    Of::new("gap_min_s", "at least", Unit::Seconds, "lower bound; null if waiting is unknown", |_, row| {
         Value::some(row.entry.gap_min_ns(), Value::Time)
     })
     .style(Style::Blank)
     .optional(2),
     Of::record("bandwidth", Unit::Rate, "`bytes` of a call over its time without certain waiting", |_, row| rate(row, Some(row.entry.busy_ns()))),
-    Of::record("bandwidth_possible", Unit::Rate, "the same over what the machine can do", |_, row| rate(row, row.entry.floor_ns())),
+    Of::record("bandwidth_possible", Unit::Rate, "the same over the possible time", |_, row| rate(row, row.entry.floor_ns())),
     Of::record("call_s", Unit::Seconds, "of one call without certain waiting, the mean", |_, row| Value::Mean {
         sum_ns: row.entry.busy_ns(),
         count: row.entry.calls,
@@ -108,7 +108,7 @@ const COLUMNS: &[Of] = &[
             _ => Value::Unknown,
         }
     }),
-    Of::new("bound", "bound", Unit::Text, "what was measured as possible: `message` (one of this size), `exchange` (between as many ranks), or `collective` (latency × ⌈log2 p⌉ and the bytes of the busiest rank)", |_, row| {
+    Of::new("bound", "bound", Unit::Text, "the measurement: `message` (one of this size), `exchange` (between as many ranks), or `collective` (latency × ⌈log2 p⌉ and the bytes of the busiest rank)", |_, row| {
         Value::some(basis(row), |(basis, _)| Value::text(basis.name()))
     })
     .style(Style::Blank)
@@ -124,8 +124,8 @@ const COLUMNS: &[Of] = &[
         .when(|_, rows| rows.iter().any(|row| !remark(&row.entry).is_empty())),
 ];
 
-const LEGEND: &str = "Times are sums over the ranks. possible: by the measurements. gap: time less certain waiting and what is possible; it may \
-     hold waiting that counters do not tell, as of a late sender. at least: without all that may be waiting.";
+const LEGEND: &str = "Times are sums over the ranks. possible: by the measurements. gap: time minus certain waiting and possible; it may \
+     include waiting that counters do not show, such as for a late sender. at least: without possible waiting.";
 
 fn bucket(context: &Context, row: &Row) -> Option<through_core::query::catalog::Bucket> {
     context.bucket(row.entry.bucket?)
@@ -168,9 +168,9 @@ fn remark(entry: &Entry) -> &'static str {
 /// The remarks that are there.
 fn remarks(rows: &[Row]) -> Option<String> {
     let words = [
-        ("elsewhere", "the time is with the calls that completed the messages"),
-        ("faster", "less than was measured, so there is no gap"),
-        ("beyond", "all sizes that were measured: by the latency, or the highest bandwidth"),
+        ("elsewhere", "other calls completed the messages and have the time"),
+        ("faster", "faster than measured, so there is no gap"),
+        ("beyond", "all measured sizes: by the latency, or the highest bandwidth"),
         ("no bound", "latencies of nonblocking messages overlap, and one rank waits for nobody"),
         ("not measured", "see below"),
     ];
@@ -184,10 +184,7 @@ fn remarks(rows: &[Row]) -> Option<String> {
 pub fn document(question: &Question, bench: Option<&Measurements>) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);
     let Some(bench) = bench else {
-        let what = format!(
-            "{}: name a file of measurements behind it, which groupbench wrote",
-            context.profile.path.display()
-        );
+        let what = format!("{}: add a file of measurements by groupbench", context.profile.path.display());
         return Ok(Document {
             found: Found::NotRecorded,
             reasons: vec![what],
@@ -196,7 +193,7 @@ pub fn document(question: &Question, bench: Option<&Measurements>) -> Result<Doc
     };
     let filter = &context.filter;
     if filter.ranks.is_some() || filter.time.is_some() {
-        let what = "what the machine can do is known of whole operations: leave out --rank and --time";
+        let what = "measurements are of whole operations: leave out --rank and --time";
         return Err(Error::Argument(what.to_owned()));
     }
     let entries = compared(&context.profile, &context.catalog, &context.filter, bench)?;

@@ -20,7 +20,7 @@ pub fn bench(measured: Option<&Measurements>, caps: &mut Vec<String>) -> Option<
     let measured = measured.filter(|measured| !measured.results.is_empty())?;
     let all = measured.results.len();
     if all > MOST {
-        caps.push(format!("Of the measurements of the machine {} are in the page.", part_of(MOST, all, "row")));
+        caps.push(format!("The page has {} of the measurements of the machine.", part_of(MOST, all, "row")));
     }
     let rows: Vec<Value> = measured.results.iter().take(MOST).map(row).collect();
     let models: Vec<Value> = fitted(&measured.results, None).iter().filter_map(model).take(MOST).collect();

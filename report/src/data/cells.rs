@@ -61,7 +61,7 @@ pub fn cells(counted: &Counted, catalog: &Catalog, lists: &Lists, caps: &mut Vec
     }
     if block > 1 {
         caps.push(format!(
-            "What ranks counted is added up over blocks of {block} ranks: more than {} numbers would be in the page. \
+            "Numbers are added up over blocks of {block} ranks, to keep the page below {} numbers. \
              Sums over all ranks are exact; a filter by ranks takes whole blocks. The profile has each rank: through -a --rank.",
             MOST_CELLS
         ));

@@ -35,12 +35,15 @@ pub fn files(
         sum.time_ns = sum.time_ns.saturating_add(calls.time_ns);
     }
     if !are_ranks_told {
-        caps.push(format!("Files are added up over the ranks: more than {MOST_ROWS} numbers would be in the page."));
+        caps.push(format!("Files are added up over the ranks, to keep the page below {MOST_ROWS} numbers."));
     }
     let mut rows: Vec<(FileKey, FileCalls)> = sums.into_iter().collect();
     if rows.len() > MOST_ROWS {
         rows.sort_by_key(|(_, calls)| std::cmp::Reverse(calls.time_ns));
-        caps.push(format!("The heaviest calls on files are in the page: {}.", part_of(MOST_ROWS, rows.len(), "row")));
+        caps.push(format!(
+            "Only the heaviest calls on files are in the page: {}.",
+            part_of(MOST_ROWS, rows.len(), "row")
+        ));
         rows.truncate(MOST_ROWS);
         rows.sort_by_key(|(key, _)| *key);
     }

@@ -34,7 +34,7 @@ pub fn devices(profile: &Profile, catalog: &Catalog, caps: &mut Vec<String>) -> 
     let all = graph.edges.len();
     graph.shorten(Some(MOST_EDGES));
     if graph.hidden > 0 {
-        caps.push(format!("The graph of devices has the heaviest edges: {}.", part_of(MOST_EDGES, all, "edge")));
+        caps.push(format!("The graph of devices has only the heaviest edges: {}.", part_of(MOST_EDGES, all, "edge")));
     }
     let mut is_used = vec![false; graph.nodes.len()];
     graph.edges.iter().for_each(|edge| (is_used[edge.from], is_used[edge.to]) = (true, true));

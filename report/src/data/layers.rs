@@ -38,7 +38,7 @@ pub fn layers(
     if rows.len() > MOST_ROWS {
         rows.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.bytes));
         caps.push(format!(
-            "Of layers below MPI the heaviest rows are in the page: {}.",
+            "The page has only the heaviest rows of layers below MPI: {}.",
             part_of(MOST_ROWS, rows.len(), "row")
         ));
         rows.truncate(MOST_ROWS);
@@ -71,7 +71,7 @@ pub fn calls(
     if found.len() > MOST_ROWS {
         found.sort_by_key(|calls| std::cmp::Reverse(calls.total.bytes));
         let part = part_of(MOST_ROWS, found.len(), "row");
-        caps.push(format!("Of calls on communicators of layers those with most bytes are in the page: {part}."));
+        caps.push(format!("The page has only the calls with most bytes on communicators of layers: {part}."));
         found.truncate(MOST_ROWS);
     }
     let comm = |number: i64| catalog.communicators.get(&number);
@@ -140,7 +140,7 @@ pub fn flows(
     if rows.len() > MOST_ROWS {
         rows.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
         caps.push(format!(
-            "Of the matrices of layers the heaviest pairs are in the page: {}.",
+            "The page has only the heaviest pairs of the matrices of layers: {}.",
             part_of(MOST_ROWS, rows.len(), "pair")
         ));
         rows.truncate(MOST_ROWS);

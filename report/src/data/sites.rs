@@ -44,13 +44,11 @@ pub fn sites(
         }
     }
     if !are_ranks_told {
-        caps.push(format!(
-            "Call sites are added up over the ranks: more than {MOST_ROWS} numbers would be in the page."
-        ));
+        caps.push(format!("Call sites are added up over the ranks, to keep the page below {MOST_ROWS} numbers."));
     }
     if rows.len() > MOST_ROWS {
         rows.sort_by_key(|(count, _)| std::cmp::Reverse(count.time_ns));
-        caps.push(format!("The heaviest call sites are in the page: {}.", part_of(MOST_ROWS, rows.len(), "row")));
+        caps.push(format!("Only the heaviest call sites are in the page: {}.", part_of(MOST_ROWS, rows.len(), "row")));
         rows.truncate(MOST_ROWS);
         rows.sort_by_key(|(count, _)| (count.site, count.comm, count.op));
     }

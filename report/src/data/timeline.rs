@@ -83,7 +83,7 @@ pub fn timeline(
         caps.push(format!(
             "The timeline has {}: {}. --window BEGIN:END chooses another part; `through export perfetto` has everything.",
             part_of(calls.len(), all, "call"),
-            if window.is_some() { "those of the window" } else { "the first ones" }
+            if window.is_some() { "those in the window" } else { "the first ones" }
         ));
     }
     calls.sort_by_key(|(event, _)| (event.rank, event.thread, event.begin_ns));

@@ -57,11 +57,11 @@ pub fn waits(run: &Run, lists: &Lists, caps: &mut Vec<String>) -> Option<Value> 
     });
     if groups.len() < all {
         let left = units::count((all - groups.len()) as u64, "operation on a communicator");
-        caps.push(format!("Waiting of single ranks is left out for the {left} in which least was waited."));
+        caps.push(format!("Waiting of single ranks is left out for the {left} with the least waiting."));
     }
     if let Some(timed) = run.timed.as_ref().filter(|timed| !timed.is_whole()) {
         caps.push(format!(
-            "{}: of waiting that it alone tells, the page has that of the end of the run. COMMSEE_TRACE=64M keeps more.",
+            "{}: waiting from the timeline covers only the end of the run. through run --trace=64M keeps more.",
             timed.lost()
         ));
     }

@@ -125,7 +125,7 @@ const drawFilters = () => {
   const notes = [];
   if (unknown.length) notes.push(`Not in this profile: ${unknown.join(", ")}.`);
   if (on.ranges && blockOf() > 1) notes.push(`Ranks are counted in blocks of ${blockOf()}: blocks with any of them are taken.`);
-  if (wanted.site?.length && !data.sites) notes.push("The profile knows no call sites: COMMSEE_SITES=1 records them.");
+  if (wanted.site?.length && !data.sites) notes.push("The profile has no call sites: through run --sites records them.");
   if (base.isBySite && (on.bucket || on.phase)) notes.push("Call sites have no message sizes and no phases in a profile: these filters do not apply with one of call sites.");
   if (base.isBySite && on.ranges && !base.areRanksTold) notes.push("Call sites are added up over the ranks: the filter by ranks does not apply.");
   fill(form, fields, selected, ...notes.map((note) => el("p", { class: "note selected" }, note)));

@@ -15,7 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   through run -o heat.db -- mpirun -n 4 ./heat   run a job with the profiler
   through heat.db                                operations of each communicator
-  through advise heat.db                         what to look at first
+  through advise heat.db                         what to change first
   through report heat.db                         one page with pictures
   through heat.db --comm s0.1 --op Allreduce     one operation on one communicator
   through comms heat.db                          time per communicator

@@ -58,7 +58,7 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
     let longer = longer_in(run, &late, &others, (comm, op))?;
     if let Some(((comm, op), longer_ns)) = longer.filter(|(_, ns)| *ns > 0 && *ns >= enough_ns) {
         let is_open = run.timed.is_none() && matches!(run.class(op), "p2p" | "completion");
-        let trace = if is_open { ": a timeline shows whom it waits for (COMMSEE_TRACE=1)" } else { "" };
+        let trace = if is_open { ": a timeline (through run --trace) shows which ranks it waits for" } else { "" };
         finding.known = Some(&CALLS);
         finding.words.extend([
             ("longer", units::time(longer_ns)),

@@ -7,8 +7,8 @@ use super::topics::{CALLS, Topic, WORKS};
 /// The page `docs/reference/advice.md`.
 pub fn page(topics: &[&Topic]) -> String {
     let mut page = String::from(
-        "# Advice\n\nWritten from the lists of topics, `through/src/advise/topics.rs` and `insight/src/machine.rs`. [`through advise`](through.md#through-advise) tells a finding if its rule holds and the run gains at \
-         least 1 % of its time without it (`info`), 3 % (`warn`) or 10 % (`high`); where a topic says so, whatever it gains. `through explain TOPIC` prints the section of one topic.\n\n| topic | said if | thresholds after |\n|---|---|---|\n",
+        "# Advice\n\nWritten from the lists of topics, `through/src/advise/topics.rs` and `insight/src/machine.rs`. [`through advise`](through.md#through-advise) reports a finding if its rule holds and fixing it saves at \
+         least 1 % of the run time (`info`), 3 % (`warn`) or 10 % (`high`). If a rule says at least `info` or `warn`, the finding is reported at any cost. `through explain TOPIC` prints the section of one topic.\n\n| topic | reported if | source of the thresholds |\n|---|---|---|\n",
     );
     for topic in topics {
         let _ = writeln!(page, "| `{}` | {} | {} |", topic.name, topic.rule, topic.source);
@@ -21,7 +21,7 @@ pub fn page(topics: &[&Topic]) -> String {
         );
         if topic.name == "late-rank" {
             for known in [WORKS, CALLS] {
-                let _ = write!(page, "\nWhere the reason is known: *{}.* {}\n", known.title, known.advice);
+                let _ = write!(page, "\nIf the cause is known: *{}.* {}\n", known.title, known.advice);
             }
         }
     }

@@ -19,7 +19,7 @@ pub struct Advise {
     /// For continuous integration: exit with status 1 if a finding has this level or a higher one
     #[arg(long, value_name = "LEVEL")]
     pub fail_on: Option<Level>,
-    /// Measurements of the machine, made by groupbench: also find calls below them
+    /// Measurements of the machine by groupbench: also find calls that are slower
     #[arg(long, value_name = "BENCH.db", num_args = 1..)]
     pub bench: Vec<PathBuf>,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub struct Advise {
 /// What a finding means.
 #[derive(Debug, Default, Args)]
 pub struct Explain {
-    /// A topic of advice, such as late-rank; without it all are listed
+    /// A topic of advice, such as late-rank [default: list all]
     #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
 }

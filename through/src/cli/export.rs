@@ -13,13 +13,13 @@ pub enum Exported {
     Csv,
     /// All rows as CSV for Excel and LibreOffice: no text becomes a formula or a date
     Spreadsheet,
-    /// All rows, with what is known of the run
+    /// All rows, with data about the run
     Json,
     /// All rows, for data frames
     Parquet,
     /// Timeline, for Perfetto and Chrome (needs `run --trace`)
     Perfetto,
-    /// Graph of who talked to whom, for Graphviz
+    /// Graph of messages, for Graphviz
     Dot,
     /// Profile with functions, files and lines, for machines without the binaries
     Db,
@@ -40,7 +40,7 @@ pub struct Export {
     /// Write to FILE [default: standard output; for db the profile itself]
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// With db: stop after so many seconds; what is named by then is written
+    /// With db: stop after this time and write the names found so far
     #[arg(long, value_name = "SECONDS", help_heading = "Output")]
     pub within: Option<u64>,
     /// With db: trust binaries without a build id by their path alone; lines are wrong if one was built again

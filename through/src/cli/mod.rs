@@ -131,7 +131,7 @@ pub struct Run {
     /// Show the job while it runs, on standard error: see `through watch`
     #[arg(long)]
     pub watch: bool,
-    /// Seconds between two looks
+    /// Seconds between two updates
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = watch::interval, requires = "watch")]
     pub interval: Duration,
     /// The launcher with its arguments, such as: mpirun -n 4 ./program
@@ -184,25 +184,25 @@ pub struct Recover {
     /// Keep the shards, even if no rank is missing
     #[arg(long)]
     pub keep: bool,
-    /// Also take runs of other hosts and containers, if this host cannot see whether they have ended
+    /// Also take runs of other hosts and containers that may still run
     #[arg(long)]
     pub force: bool,
     /// Directories of shards, or partial profiles to join [default: $COMMSEE_DIR, else /dev/shm, $TMPDIR and /tmp]
     #[arg(value_name = "DIR|PROFILE")]
     pub sources: Vec<PathBuf>,
-    /// Get the shards of all hosts of a job; DIR is where it was started, or where its profile is [default: the current directory and $HOME]
+    /// Fetch the shards from all hosts of a job; DIR is where it was started, or where its profile is [default: the current directory and $HOME]
     #[arg(long, conflicts_with_all = ["output", "running", "keep", "force", "clean"], help_heading = "All hosts")]
     pub all_hosts: bool,
     /// Command that reaches a host: COMMAND HOST LINE runs LINE there [default: srun for jobs of Slurm, else ssh]
     #[arg(long, value_name = "COMMAND", requires = "all_hosts", help_heading = "All hosts")]
     pub rsh: Option<OsString>,
-    /// Remove the files that crashed jobs left on this host, instead; with --force also those of which it cannot see whether they are in use
+    /// Instead remove the files that crashed jobs left on this host; with --force also those that may still be in use
     #[arg(long, conflicts_with_all = ["output", "running", "keep"], help_heading = "Cleaning up")]
     pub clean: bool,
     /// With --clean: only list what would be removed
     #[arg(short = 'n', long, requires = "clean", help_heading = "Cleaning up")]
     pub dry_run: bool,
-    /// With --clean: also remove the names of functions and lines that were looked up for profiles (~/.cache/commsee)
+    /// With --clean: also remove the cache of function names and lines (~/.cache/commsee)
     #[arg(long, requires = "clean", help_heading = "Cleaning up")]
     pub cache: bool,
 }

@@ -20,7 +20,7 @@ pub fn clean(arguments: &Recover) -> Result<bool, Error> {
     for run in shards::find(&directories) {
         let description = shards::describe(&run);
         if let Some(obstacle) = shards::obstacle(&run, arguments.force) {
-            say(format_args!("{description}: left alone, {obstacle}"));
+            say(format_args!("{description}: skipped, {obstacle}"));
             continue;
         }
         any = true;
@@ -34,7 +34,7 @@ pub fn clean(arguments: &Recover) -> Result<bool, Error> {
     for debris in left {
         let description = shards::describe_debris(&debris);
         if let Some(obstacle) = shards::obstacle_of_debris(&debris, arguments.force) {
-            say(format_args!("{description}: left alone, {obstacle}"));
+            say(format_args!("{description}: skipped, {obstacle}"));
             continue;
         }
         any = true;

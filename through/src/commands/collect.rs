@@ -37,12 +37,12 @@ pub fn collected(arguments: &Recover) -> Result<bool, Error> {
         } else if absent.is_empty()
             && let Some(run) = run.as_deref().and_then(|run| run.get(..8))
         {
-            say(format_args!("run {run}: no shard is left on its hosts"));
+            say(format_args!("run {run}: its hosts have no shards left"));
         }
         absent.iter().for_each(say);
     }
     if folders.is_empty() {
-        say(format_args!("nothing to collect: no job started in {} has shards on other hosts", shards::names(&places)));
+        say(format_args!("nothing to fetch: no job started in {} has shards on other hosts", shards::names(&places)));
     }
     lines.end()?;
     Ok(any)

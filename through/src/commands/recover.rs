@@ -65,7 +65,7 @@ fn recovered(arguments: &Recover) -> Result<bool, Error> {
         let (description, is_claimed) = (shards::describe(&run), shards::is_claimed(&run));
         let is_going = !(is_claimed || run.going.is_empty());
         if let (true, Some(obstacle)) = (is_going, shards::obstacle(&run, arguments.force)) {
-            say(format_args!("{description}: left alone, {obstacle}"));
+            say(format_args!("{description}: skipped, {obstacle}"));
             continue;
         }
         let Some((run, _claims)) = shards::take(run, &directories) else {
@@ -74,7 +74,7 @@ fn recovered(arguments: &Recover) -> Result<bool, Error> {
             continue;
         };
         match shards::obstacle(&run, arguments.force) {
-            Some(obstacle) => say(format_args!("{description}: left alone, {obstacle}")),
+            Some(obstacle) => say(format_args!("{description}: skipped, {obstacle}")),
             None => match one(&run, arguments, &folders, &mut lines) {
                 Ok(()) => any = true,
                 // The others are worth having.
@@ -141,7 +141,7 @@ fn one(run: &Run, arguments: &Recover, folders: &[Folder], lines: &mut Lines) ->
     let others = shards::folders(&[]);
     folders.iter().chain(&others).filter(is_of_run).for_each(Folder::remove);
     if run.shards.is_empty() {
-        lines.add("  nothing is missing; to remove the shards, on each of the hosts: through recover --clean");
+        lines.add("  nothing is missing; to remove the shards, run on each host: through recover --clean");
     }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub fn resolve(arguments: &Export) -> Result<bool, Error> {
     let looked = catalog.sites.look_up(until, &|stored| !stored.iter().any(|name| name.line.is_some()));
     let (all, ..) = catalog.sites.told();
     if all == 0 {
-        say(format_args!("{}: has no call sites to name", profile.path.display()));
+        say(format_args!("{}: no call sites to name", profile.path.display()));
     }
     drop(profile);
     // Without any the copy is wanted all the same.
@@ -103,9 +103,9 @@ fn sentence(all: usize, lines: usize, functions: usize) -> String {
 
 fn why(module: &Unnamed) -> &'static str {
     match (module.outcome, module.has_build_id) {
-        (Outcome::OutOfTime, _) => "the time was over",
-        (Outcome::NoBinary, true) => "not found here, or another build",
-        (Outcome::NoBinary, false) => "has no build id, and may be another build here: --by-path takes it as it is",
-        (Outcome::Done, _) => "no function is known there",
+        (Outcome::OutOfTime, _) => "time limit reached",
+        (Outcome::NoBinary, true) => "not here, or another build",
+        (Outcome::NoBinary, false) => "no build id, so it may be another build: --by-path uses it anyway",
+        (Outcome::Done, _) => "no function there",
     }
 }

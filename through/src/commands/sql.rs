@@ -47,7 +47,9 @@ fn in_order(arguments: &Sql) -> Result<(&str, Input), Error> {
     }
     match input.profile.as_deref().and_then(Path::to_str) {
         Some(other) => Ok((other, Input { profile: Some(PathBuf::from(statement)), input: None })),
-        None => Err(Error::Argument(format!("what is asked? Write: through sql 'SELECT … FROM profile' {statement}"))),
+        None => {
+            Err(Error::Argument(format!("the statement is missing: through sql 'SELECT … FROM profile' {statement}")))
+        }
     }
 }
 

@@ -133,7 +133,7 @@ pub fn join(folder: &Folder) -> Option<(Run, Recovered)> {
     let mut recovered = shards::recover(&run, &folder.wanted()?).ok()?;
     if let Some(made) = made {
         let has = shards::ranks(&Ranks::read(&made.ranks));
-        recovered.notes.push(format!("{}, made before, has {has} only", made.path.display()));
+        recovered.notes.push(format!("{}, made earlier, has only {has}", made.path.display()));
     }
     if is_whole {
         folder.remove();

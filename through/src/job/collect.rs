@@ -117,10 +117,10 @@ impl Collected {
                     folder.path().display()
                 ),
                 Why::Elsewhere => format!(
-                    "{host} has no shards of {ranks} in {place}: another host may have its name, or they are gone; to try again: {command}"
+                    "{host} has no shards of {ranks} in {place}: they were removed, or another host has its name; to try again: {command}"
                 ),
                 Why::Unreached(why) => format!(
-                    "{host} cannot be reached ({why}) and has the shards of {ranks} in {place}; when it answers, run: {command}"
+                    "{host} cannot be reached ({why}); it has the shards of {ranks} in {place}; when it answers, run: {command}"
                 ),
             }
         };

@@ -18,7 +18,7 @@ pub fn parts(path: &Path) -> Result<Vec<Part>, Error> {
     })?;
     if rows.is_empty() {
         return Err(Error::Recover(format!(
-            "{}: cannot be joined: it carries no shards (only partial profiles do, made by `through recover` or the last rank)",
+            "{}: cannot be joined: it has no shards inside (only partial profiles have)",
             path.display()
         )));
     }

@@ -132,7 +132,7 @@ fn recover(run: &Run, pattern: &Path, results: &mut Results) {
     let recovered = match shards::recover(run, Path::new(&run.origin.expand(&pattern.to_string_lossy()))) {
         Ok(recovered) => recovered,
         Err(error) => {
-            let next = "its shards are kept; when that is fixed, run: through recover";
+            let next = "its shards are kept; once that is fixed, run: through recover";
             return results.remarks.push(format!("the profile cannot be recovered: {error}; {next}"));
         }
     };
@@ -148,7 +148,7 @@ fn recover(run: &Run, pattern: &Path, results: &mut Results) {
     if run.state != State::Dead {
         let hosts = run.hosts().join(", ");
         let whole = format!(
-            "this host cannot see whether ranks on {hosts} still run; their shards are kept; when they have ended, run: through recover --force"
+            "ranks on {hosts} may still run; their shards are kept; when they have ended, run: through recover --force"
         );
         return results.remarks.push(whole);
     }

@@ -28,7 +28,7 @@ pub struct Evidence<'a> {
     pub told: Vec<(Stage, PathBuf)>,
 }
 
-const ABOVE: &str = "see what it said above";
+const ABOVE: &str = "see its messages above";
 const LINK: &str = "link it with libcommsee.a: docs/howto/preload.md";
 /// Words by which launchers are told of other hosts, whose processes tell nothing here.
 const HOSTS: [&str; 9] =
@@ -57,8 +57,8 @@ impl Evidence<'_> {
         let program = short(program);
         Some(match stage {
             Stage::Returned => Reason {
-                what: format!("{program} called MPI_Init, and nothing was recorded"),
-                advice: "see what commsee said above, and whether the job sets COMMSEE_DISABLE".to_owned(),
+                what: format!("{program} called MPI_Init, but nothing was recorded"),
+                advice: "see the messages of commsee above, and whether the job sets COMMSEE_DISABLE".to_owned(),
             },
             _ => Reason {
                 what: format!("{program} called MPI_Init, which did not return"),
@@ -81,7 +81,7 @@ impl Evidence<'_> {
             return Some(Reason {
                 what: format!("the command line sets {PRELOAD}='{value}', without libcommsee.so"),
                 advice: match value {
-                    "" => "leave that out".to_owned(),
+                    "" => "remove that".to_owned(),
                     value => format!("set it for `through run`, which keeps it: {PRELOAD}={value} through run …"),
                 },
             });
@@ -90,7 +90,7 @@ impl Evidence<'_> {
         let tool = in_front.split([':', ' ']).find(hides)?;
         Some(Reason {
             what: format!("{tool} defines MPI_Init, in front of libcommsee.so"),
-            advice: format!("put libcommsee.so first in {PRELOAD}, or leave the tool out"),
+            advice: format!("put libcommsee.so first in {PRELOAD}, or remove the tool"),
         })
     }
 
@@ -101,18 +101,18 @@ impl Evidence<'_> {
         let of = |what: &str, advice: &str| Some(Reason { what: format!("{word} {what}"), advice: advice.to_owned() });
         let (own, is_64) = own_architecture()?;
         if (elf.architecture, elf.is_64) != (own, is_64) {
-            let what = format!("is a program for {:?}, libcommsee.so one for {own:?}", elf.architecture);
+            let what = format!("is built for {:?}, libcommsee.so for {own:?}", elf.architecture);
             return of(&what, "build the program and commsee for the same processor and word size");
         }
         if program.is_secure() {
-            let advice = "take them away (chmod ug-s, setcap -r), or link libcommsee.a: docs/howto/preload.md";
+            let advice = "remove them (chmod ug-s, setcap -r), or link libcommsee.a: docs/howto/preload.md";
             return of("is setuid, setgid or has capabilities: LD_PRELOAD is ignored", advice);
         }
         if !elf.is_dynamic {
-            return of("is statically linked: nothing can be preloaded", LINK);
+            return of("is statically linked: preloading has no effect", LINK);
         }
         if elf.defines_init && elf.needs_mpi() {
-            let advice = "link it without the tool that brings it, or with libcommsee.a in front";
+            let advice = "link it without the tool that defines it, or with libcommsee.a first";
             return of("defines MPI_Init itself, which hides commsee's", advice);
         }
         if elf.defines_init {
@@ -129,7 +129,7 @@ impl Evidence<'_> {
         let program = loaded.clone().find(|path| Elf::open(path).is_some_and(|elf| elf.needs_mpi()));
         let program = program.or_else(|| of_line().map(|program| &program.path))?;
         Some(Reason {
-            what: format!("{} ran with the profiler and did not call MPI_Init", short(program)),
+            what: format!("{} ran with the profiler but did not call MPI_Init", short(program)),
             advice: match self.status.success() {
                 true => "does it open libmpi.so (ctypes, Julia)? read docs/howto/languages.md".to_owned(),
                 false => format!("the job {}: {ABOVE}", self.ended()),
@@ -157,7 +157,9 @@ impl Evidence<'_> {
         if !self.status.success() {
             let advice = match self.needs_sanitizer(programs) {
                 Some(program) => {
-                    format!("{program} needs ASAN_OPTIONS=verify_asan_link_order=0, in scripts that set it as well")
+                    format!(
+                        "{program} needs ASAN_OPTIONS=verify_asan_link_order=0, also in scripts that set ASAN_OPTIONS"
+                    )
                 }
                 None if self.lacks_slots() => {
                     format!("this host has {} processors: for more ranks, add --oversubscribe", processors())
@@ -165,14 +167,14 @@ impl Evidence<'_> {
                 None => ABOVE.to_owned(),
             };
             return Some(Reason {
-                what: format!("{name} ended with {}, no MPI program had loaded commsee", self.status()),
+                what: format!("{name} ended with {}, and no MPI program had loaded commsee", self.status()),
                 advice,
             });
         }
         let program = programs.iter().find(|program| needs_mpi(program))?;
         Some(Reason {
-            what: format!("{name} loaded commsee, {} did not: LD_PRELOAD was dropped", program.word),
-            advice: format!("put `through exec -- {}` in its place", program.word),
+            what: format!("{name} loaded commsee, but {} did not: LD_PRELOAD was dropped", program.word),
+            advice: format!("replace it by `through exec -- {}`", program.word),
         })
     }
 

@@ -140,7 +140,7 @@ impl Live {
         let others = runs.count();
         if others > 0 && matches!(self.wanted, Wanted::Newest | Wanted::Named(_)) {
             let others = units::count(others as u64, "more running job");
-            say(format_args!("{others} here: to see another one, name it, such as {}", shards::short(&run)));
+            say(format_args!("{others} here; to see another one, name it: {}", shards::short(&run)));
         }
         Some(run)
     }

@@ -14,7 +14,7 @@ pub enum Error {
     Beside(Box<dyn std::error::Error + Send + Sync>),
     #[error("there is no profile (*.db) in the current directory: name one, or make one with `through run`")]
     NoProfile,
-    #[error("{}: holds sums over {}, and {asked} needs the numbers of each: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
+    #[error("{}: has sums over {}, but {asked} needs each of them: run the program again with COMMSEE_DETAIL=rank", path.display(), summed(*detail))]
     Coarse { path: PathBuf, detail: Detail, asked: &'static str },
     #[error("{0}")]
     Name(String),

@@ -55,7 +55,7 @@ impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Problem {
         Problem::Damaged(match error {
             rusqlite::Error::SqliteFailure(code, _) if code.code == rusqlite::ErrorCode::OperationInterrupted => {
-                "a query of it does not end".to_owned()
+                "a query of it takes too long".to_owned()
             }
             rusqlite::Error::SqliteFailure(code, message) => message.unwrap_or_else(|| code.to_string()),
             rusqlite::Error::SqlInputError { msg, .. } => msg,

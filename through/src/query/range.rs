@@ -15,7 +15,11 @@ impl ByteRange {
         let (low, high) = text.split_once(':').unwrap_or((text, text));
         let low = side(low, 0, bytes::parse)?;
         let high = side(high, u64::MAX, bytes::parse)?;
-        if low > high { Err(format!("'{text}' counts down")) } else { Ok(ByteRange { low, high }) }
+        if low > high {
+            Err(format!("'{text}' goes down: write the lower bound first"))
+        } else {
+            Ok(ByteRange { low, high })
+        }
     }
 
     /// Whether a bucket can hold such a message. It holds more than `lo` and at most `hi` bytes; the first one 0 too.
@@ -38,7 +42,11 @@ impl TimeRange {
         let (low, high) =
             text.split_once(':').ok_or_else(|| format!("'{text}' is not a range: write it as 0.1:2.5"))?;
         let (low_ns, high_ns) = (side(low, 0, seconds)?, side(high, i64::MAX, seconds)?);
-        if low_ns > high_ns { Err(format!("'{text}' counts down")) } else { Ok(TimeRange { low_ns, high_ns }) }
+        if low_ns > high_ns {
+            Err(format!("'{text}' goes down: write the lower bound first"))
+        } else {
+            Ok(TimeRange { low_ns, high_ns })
+        }
     }
 }
 

@@ -31,9 +31,9 @@ pub enum Refusal {
     Wrong { what: String, at: usize, rest: String },
     #[error("there is a second statement at character {}{}: run one at a time", at + 1, near(rest))]
     Several { at: usize, rest: String },
-    #[error("a profile is only read: write SELECT, WITH, VALUES, EXPLAIN or PRAGMA table_info(NAME)")]
+    #[error("profiles are read only: write SELECT, WITH, VALUES, EXPLAIN or PRAGMA table_info(NAME)")]
     Writes,
-    #[error("the parameter {0} has no value: write the value in its place")]
+    #[error("the parameter {0} has no value: write the value instead")]
     Parameter(String),
     #[error("{0}")]
     Other(String),

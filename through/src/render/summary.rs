@@ -41,8 +41,11 @@ pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) ->
         table::rows(part, terminal, out)?;
     }
     writeln!(out)?;
-    let command = format!("through {}", quoted(&relative(&head.path)));
-    writeln!(out, "More: {}", terminal.paint(Paint::Strong, &command))
+    let profile = quoted(&relative(&head.path));
+    [("More: ", ""), ("      ", "advise "), ("      ", "report ")].into_iter().try_for_each(|(margin, command)| {
+        let command = format!("through {command}{profile}");
+        writeln!(out, "{margin}{}", terminal.paint(Paint::Strong, &command))
+    })
 }
 
 /// Lines that stand below the times, and above them. One without a name goes on with the one before it.

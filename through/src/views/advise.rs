@@ -1,4 +1,4 @@
-//! What to look at, and what to try.
+//! What to change, ranked by what the run gains.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -20,16 +20,16 @@ pub const VIEW: View = View {
     name: "advise",
     command: "advise",
     flag: Flag::Default,
-    help: "What to look at, and what to try",
-    meaning: "findings, the costliest first, each with what shows it",
-    note: "[Advice](advice.md) lists all topics with their thresholds and sources. `level` is `high` where the run gains 10 % of its time, `warn` from 3 %, `info` from 1 %. `confidence` is `exact` (counts and sums), `bound` (what follows from them at least or at most), `timeline` or `datatypes`. \
-           `gain_s`: the run gets shorter by this at most if it is fixed; what several findings claim counts for the costliest, so that all together never exceed the run. \
-           A wait that another finding explains follows it: `cause` is the title of that one, and it has neither level nor gain. Each entry of `evidence` has `what`, `value`, `threshold`, and `sql`, which gives the value on the profile. `findings_above_info` counts what is `warn` or `high`.",
+    help: "What to change, ranked by what the run gains",
+    meaning: "findings, the costliest first, with their evidence",
+    note: "[Advice](advice.md) lists all topics with their thresholds and sources. `level` is `high` if a fix saves at least 10 % of the run time, `warn` from 3 %, `info` from 1 %. `confidence` is `exact` (counts and sums), `bound` (computed from them), `timeline` or `datatypes`. \
+           `gain_s` is the most run time that a fix saves. Time that several findings claim counts only for the costliest, so the sum never exceeds the run time. \
+           A wait that another finding explains follows that finding, with its title as `cause` and without level and gain. Each entry of `evidence` has `what`, `value`, `threshold`, and `sql`, the query for the value. `findings_above_info` counts findings with `warn` or `high`.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "findings",
     lacks: &[],
-    empty: "the profile holds no ranks",
+    empty: "the profile has no ranks",
     parts: &[Part { name: "findings", headings: || column::headings(COLUMNS) }],
     ask: |question| Ok(document(question, |_, _| Ok(Vec::new()))?.0),
 };
@@ -54,20 +54,18 @@ impl Row {
 type Of = Column<Row, Found>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("topic", Unit::Text, "what was found ([topics](advice.md))", |_, row| {
-        Value::text(row.finding.topic.name)
-    }),
+    Of::record("topic", Unit::Text, "its topic ([topics](advice.md))", |_, row| Value::text(row.finding.topic.name)),
     Of::record("title", Unit::Text, "in one line", |found, row| Value::owned(row.finding.title(&found.run))),
-    Of::record("text", Unit::Text, "what was seen, and what to try", |found, row| {
+    Of::record("text", Unit::Text, "the observation and the advice", |found, row| {
         Value::owned(row.finding.text(&found.run))
     }),
     Of::record("level", Unit::Text, "`high`, `warn` or `info`", |found, row| {
         Value::some(row.own().and_then(|finding| finding.level(&found.run)), |level| Value::text(level.name()))
     }),
-    Of::record("gain_s", Unit::Seconds, "by how much the run gets shorter at most", |_, row| {
+    Of::record("gain_s", Unit::Seconds, "run time that a fix saves at most", |_, row| {
         Value::some(row.own(), |finding| Value::Time(finding.gain_ns))
     }),
-    Of::record("gain_share", Unit::Ratio, "that, as a part of the run time", |found, row| {
+    Of::record("gain_share", Unit::Ratio, "`gain_s` as a share of the run time", |found, row| {
         Value::some(row.own(), |finding| Value::Ratio(found.run.share(finding.gain_ns)))
     }),
     Of::record("cause", Unit::Text, "the title of the finding that explains this wait", |_, row| {
@@ -76,25 +74,22 @@ const COLUMNS: &[Of] = &[
     Of::record("confidence", Unit::Text, "`exact`, `bound`, `timeline` or `datatypes`", |_, row| {
         Value::text(row.finding.confidence.name())
     }),
-    Of::record(
-        "comm",
-        Unit::Communicator,
-        "the communicator; of several similar ones the one that costs most",
-        |found, row| Value::some(row.finding.comm, |comm| Value::text(found.run.name(comm))),
-    ),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |found, row| {
+    Of::record("comm", Unit::Communicator, "the communicator; the costliest of several similar ones", |found, row| {
+        Value::some(row.finding.comm, |comm| Value::text(found.run.name(comm)))
+    }),
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |found, row| {
         Value::maybe(row.finding.comm.and_then(|comm| found.run.comm(comm)?.label.as_deref()))
     }),
-    Of::record("alike", Unit::Count, "how many more similar communicators it holds for", |_, row| {
+    Of::record("alike", Unit::Count, "number of similar communicators with the same finding", |_, row| {
         Value::Number(row.finding.alike() as i64)
     }),
     Of::record("op", Unit::Operation, "the operation", |found, row| {
         Value::some(row.finding.op, |op| Value::Operation(found.run.op(op)))
     }),
-    Of::record("ranks", Unit::Ranks, "who causes it, where that is somebody", |_, row| {
+    Of::record("ranks", Unit::Ranks, "the ranks that cause it, if known", |_, row| {
         Value::owned(row.finding.ranks.to_string())
     }),
-    Of::record("evidence", Unit::Records, "what shows it: `what`, `value`, `threshold`, `sql`", |_, row| {
+    Of::record("evidence", Unit::Records, "the evidence: `what`, `value`, `threshold`, `sql`", |_, row| {
         let evidence = row.finding.evidence.iter().map(|evidence| {
             vec![
                 ("what", Value::text(evidence.what)),
@@ -105,7 +100,7 @@ const COLUMNS: &[Of] = &[
         });
         Value::Records(evidence.collect())
     }),
-    Of::record("command", Unit::Text, "the command that shows it", |found, row| {
+    Of::record("command", Unit::Text, "the command that shows more", |found, row| {
         Value::owned(command(&found.run, &row.finding))
     }),
 ];
@@ -169,7 +164,7 @@ const NAMED: usize = 2;
 /// For the head of other views: the heaviest findings, and the command that tells more.
 pub fn lines(context: &Context, with_command: bool) -> Result<Vec<Line>, Error> {
     let command =
-        |more: &str| format!("{more}why, and what to try: through advise {}", quoted(&relative(&context.profile.path)));
+        |more: &str| format!("{more}causes and advice: through advise {}", quoted(&relative(&context.profile.path)));
     if size::has_many_records(&context.profile)? {
         // That takes longer than a first look should.
         let line = Line { name: "findings", text: command(""), paint: None };
@@ -224,7 +219,7 @@ fn gain(run: &Run, finding: &Finding) -> String {
     let sure = match finding.confidence {
         Confidence::Exact => "counted",
         Confidence::Bound => "a bound from counters",
-        Confidence::Timeline => "by the timeline",
+        Confidence::Timeline => "from the timeline",
         Confidence::Datatypes => "from recorded datatypes",
     };
     let why = finding.why_low(run).map(|why| format!(", but {why}")).unwrap_or_default();
@@ -254,11 +249,10 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
     }
     match &run.timed {
         _ if run.waits.is_none() => foot.push(
-            "The profile holds no single ranks: who waits for whom is unknown (COMMSEE_DETAIL=rank records them)."
-                .to_owned(),
+            "The profile has no single ranks, so waiting is unknown (COMMSEE_DETAIL=rank records them).".to_owned(),
         ),
         Some(timed) if !timed.is_whole() => foot.push(format!(
-            "{}: it shows the end of the run alone (COMMSEE_TRACE={} keeps all).",
+            "{}: it shows only the end of the run (through run --trace={} keeps all).",
             timed.lost(),
             commsee::bytes::exact(timed.bytes_for_all)
         )),
@@ -278,7 +272,7 @@ fn unknown(run: &Run, findings: &[Finding]) -> Option<String> {
     let sums = sums.filter(|sum| run.share_of_ranks(sum.time_ns.into()) >= UNKNOWN);
     let most = sums.max_by_key(|sum| sum.time_ns)?;
     Some(format!(
-        "{} on {} takes {} of a rank on average: a timeline of a short run shows whom it waits for (COMMSEE_TRACE=1).",
+        "{} on {} takes {} a rank on average: a timeline of a short run (through run --trace) shows which ranks it waits for.",
         run.op(most.op),
         run.made(most.comm),
         units::time(most.time_ns / i64::from(most.ranks.max(1)))

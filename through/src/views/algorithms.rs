@@ -16,10 +16,10 @@ pub const COLUMNS: &[Column<Algorithm>] = &[
         },
     )
     .once(),
-    Column::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context, row| {
+    Column::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |context, row| {
         Value::Bytes(context.bucket(row.bucket).map(|bucket| bucket.lo).unwrap_or_default())
     }),
-    Column::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
+    Column::record("bucket_hi", Unit::Bytes, "and at most this many; empty for the last bucket", |context, row| {
         Value::some(context.bucket(row.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Column::shown("bytes", Unit::Bucket, |context: &Context, row: &Algorithm| {
@@ -33,13 +33,13 @@ pub const COLUMNS: &[Column<Algorithm>] = &[
         "protocol",
         "algorithm",
         Unit::Text,
-        "algorithm, protocol and channels that the layer chose; empty where it does not tell",
+        "algorithm, protocol and channels that the layer chose; empty if unknown",
         |_, row: &Algorithm| Value::text(&row.protocol),
     ),
     Column::new("calls", "calls", Unit::Count, "calls of all ranks", |_, row: &Algorithm| {
         Value::Number(row.sums.calls)
     }),
-    Column::new("bytes", "sent", Unit::Bytes, "what their send buffers held", |_, row: &Algorithm| {
+    Column::new("bytes", "sent", Unit::Bytes, "bytes in their send buffers", |_, row: &Algorithm| {
         Value::Bytes(row.sums.bytes)
     }),
     Column::new("time_s", "time", Unit::Seconds, "time inside of these calls", |_, row: &Algorithm| {
@@ -47,5 +47,5 @@ pub const COLUMNS: &[Column<Algorithm>] = &[
     }),
 ];
 
-pub const LEGEND: &str = "Algorithm, protocol and channels that a layer with communicators of its own chose, by message size; calls and bytes are \
+pub const LEGEND: &str = "Algorithm, protocol and channels that a layer with its own communicators chose, by message size; calls and bytes are \
      over all ranks.";

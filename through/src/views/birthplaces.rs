@@ -18,13 +18,13 @@ pub const VIEW: View = View {
     command: "comms",
     flag: Flag::Option { option: "by", value: "line" },
     help: "time per line of the program that creates communicators",
-    meaning: "the time in all communicators that were made on one line of the program ([find the line](../howto/find-the-line.md))",
+    meaning: "the time in all communicators that one line of the program creates ([find the line](../howto/find-the-line.md))",
     note: "`--comm made@grid.c:88` selects the communicators of one row.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Comm],
     entries: "birthplaces",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "birthplaces", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -42,13 +42,10 @@ struct Family {
 type Of = Column<Family>;
 
 const COLUMNS: &[Of] = &[
-    Of::record(
-        "made_at",
-        Unit::Text,
-        "the line that made them; unknown of those that the program did not make",
-        |_, row| Value::maybe(row.spot.as_ref().map(|spot| spot.text.as_str())),
-    ),
-    Of::record("made_in", Unit::Text, "the function that it is in", |_, row| {
+    Of::record("made_at", Unit::Text, "the line that created them; unknown if the program did not", |_, row| {
+        Value::maybe(row.spot.as_ref().map(|spot| spot.text.as_str()))
+    }),
+    Of::record("made_in", Unit::Text, "the function of that line", |_, row| {
         Value::maybe(row.spot.as_ref().and_then(|spot| spot.function.as_deref()))
     }),
     Of::shown("made at", Unit::Text, |_, row| match &row.spot {
@@ -56,17 +53,17 @@ const COLUMNS: &[Of] = &[
         None => Value::text("(not known)"),
     })
     .widest(44),
-    Of::record("creator", Unit::Text, "the functions that made them", |_, row| {
+    Of::record("creator", Unit::Text, "the MPI functions that created them", |_, row| {
         Value::owned(row.creators.iter().map(String::as_str).collect::<Vec<_>>().join(","))
     }),
-    Of::new("communicators", "comms", Unit::Count, "how many there are", |_, row| {
+    Of::new("communicators", "comms", Unit::Count, "number of communicators", |_, row| {
         Value::Number(row.members.len() as i64)
     }),
     Of::record("comms", Unit::Text, "their names", |_, row| Value::owned(row.members.join(","))),
-    Of::record("size_min", Unit::Count, "processes of the smallest of them", |_, row| {
+    Of::record("size_min", Unit::Count, "processes in the smallest one", |_, row| {
         Value::some(row.sizes, |(least, _)| Value::Number(least as i64))
     }),
-    Of::record("size_max", Unit::Count, "processes of the largest of them", |_, row| {
+    Of::record("size_max", Unit::Count, "processes in the largest one", |_, row| {
         Value::some(row.sizes, |(_, most)| Value::Number(most as i64))
     }),
     Of::shown("size", Unit::Text, |_, row| {
@@ -85,8 +82,10 @@ const COLUMNS: &[Of] = &[
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.total.bytes_recv))
         .optional(1),
     Of::record("time_s", Unit::Seconds, "of all calls, over all ranks", |_, row| Value::Time(row.total.time_ns)),
-    Of::new("mpi_s", "time", Unit::Seconds, "the part of it that is MPI time", |_, row| Value::Time(row.total.mpi_ns)),
-    Of::new("share", "share", Unit::Share, "of `mpi_s` in the MPI time", |context, row| Value::Share {
+    Of::new("mpi_s", "time", Unit::Seconds, "MPI time: without `MPI_Init` and `MPI_Finalize`", |_, row| {
+        Value::Time(row.total.mpi_ns)
+    }),
+    Of::new("share", "share", Unit::Share, "`mpi_s` as a share of the MPI time", |context, row| Value::Share {
         part: row.total.mpi_ns as f64,
         whole: context.mpi_ns,
     }),

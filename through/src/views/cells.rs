@@ -26,7 +26,7 @@ pub const VIEW: View = View {
     sorts: &SortKey::ALL,
     entries: "rows",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "rows", headings: || column::headings(COLUMNS) }, on_layers::ROWS_PART],
     ask,
 };
@@ -68,16 +68,16 @@ const COLUMNS: &[Of] = &[
     Of::record("comm_size", Unit::Count, "its number of processes", |groups, cell| {
         Value::some(groups.of(cell).comm_size, |size| Value::Number(size as i64))
     }),
-    Of::record("creator", Unit::Text, "the function that made it", |groups, cell| {
+    Of::record("creator", Unit::Text, "the function that created it", |groups, cell| {
         Value::maybe(groups.of(cell).creator.as_deref())
     }),
     Of::new("op", "operation", Unit::Operation, "the operation", |groups, cell| Value::Operation(&groups.of(cell).op))
         .first(),
     Of::record("class", Unit::Text, "its kind", |groups, cell| Value::text(&groups.of(cell).class)),
-    Of::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |groups, cell| {
+    Of::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |groups, cell| {
         Value::Bytes(groups.of(cell).bucket.map(|bucket| bucket.lo).unwrap_or_default())
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |groups, cell| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; empty for the last bucket", |groups, cell| {
         Value::some(groups.of(cell).bucket.and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |groups, cell| Value::text(&groups.of(cell).bucket_title)).first(),
@@ -87,7 +87,7 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "rank",
         Unit::Rank,
-        "the rank in `MPI_COMM_WORLD`; unknown where the profile holds sums over all",
+        "the rank in `MPI_COMM_WORLD`; unknown if the profile has only sums over ranks",
         |_, cell| rank(cell),
     ),
     Of::shown("rank", Unit::Rank, |_, cell| rank(cell))
@@ -97,16 +97,12 @@ const COLUMNS: &[Of] = &[
         .style(Style::Blank)
         .when(|groups, _| groups.detail == Detail::Node),
     Of::new("calls", "calls", Unit::Count, "calls of this rank", |_, cell| Value::Number(cell.counters.calls as i64)),
-    Of::new(
-        "failed",
-        "failed",
-        Unit::Count,
-        "how many of them returned an error; unknown with `--site`",
-        |groups, cell| match groups.has_failed {
+    Of::new("failed", "failed", Unit::Count, "calls that returned an error; unknown with `--site`", |groups, cell| {
+        match groups.has_failed {
             true => Value::Number(cell.counters.failed as i64),
             false => Value::Unknown,
-        },
-    )
+        }
+    })
     .optional(2),
     Of::new("bytes_sent", "sent", Unit::Bytes, "bytes that the rank sent", |_, cell| {
         Value::Bytes(cell.counters.bytes_sent)
@@ -125,7 +121,7 @@ const COLUMNS: &[Of] = &[
         Value::some(cell.longest_ns(), Value::Time)
     })
     .optional(1),
-    Of::record("phase", Unit::Text, "the phase; unknown where phases are added up", |groups, cell| {
+    Of::record("phase", Unit::Text, "the phase; unknown if phases are added up", |groups, cell| {
         Value::maybe(groups.of(cell).phase.as_deref())
     }),
 ];

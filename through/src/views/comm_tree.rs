@@ -18,13 +18,13 @@ pub const VIEW: View = View {
     command: "comms",
     flag: Flag::Switch { short: None, long: "tree" },
     help: "The tree of communicators",
-    meaning: "communicators below those that they were made from; those that were made alike from one line of the tree (by the same call, with the same size, at the same place) are one line",
+    meaning: "communicators below their parents; similar communicators (same parent line, call, size and birthplace) share a line",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "lines",
     lacks: &[],
-    empty: "the profile holds no communicators",
+    empty: "the profile has no communicators",
     parts: &[Part { name: "tree", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -47,25 +47,25 @@ struct Row {
 type Of = Column<Row>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("depth", Unit::Count, "how many communicators it is made from, one from the other", |_, row| {
-        Value::Number(row.line.depth as i64)
-    }),
+    Of::record("depth", Unit::Count, "number of ancestors", |_, row| Value::Number(row.line.depth as i64)),
     Of::record("comm", Unit::Communicator, "the communicator, or the first of those on the line", |_, row| {
         Value::text(&row.first.name)
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called all on the line", |_, row| {
+    Of::record("label", Unit::Text, "the label that all on the line have, set by `MPI_Comm_set_name`", |_, row| {
         Value::maybe(row.label.as_deref())
     }),
     Of::shown("communicator", Unit::Text, |_, row| {
         Value::owned(format!("{}{}", "  ".repeat(row.line.depth.min(DEEPEST)), title(row)))
     }),
-    Of::record("count", Unit::Count, "how many communicators are on the line", |_, row| {
+    Of::record("count", Unit::Count, "number of communicators on the line", |_, row| {
         Value::Number(row.line.members.len() as i64)
     }),
-    Of::record("parent", Unit::Communicator, "the communicator that `comm` was made from", |_, row| {
+    Of::record("parent", Unit::Communicator, "the parent of `comm`", |_, row| {
         Value::maybe(row.first.parent.as_deref())
     }),
-    Of::record("creator", Unit::Text, "the function that made it", |_, row| Value::maybe(row.first.creator.as_deref())),
+    Of::record("creator", Unit::Text, "the function that created it", |_, row| {
+        Value::maybe(row.first.creator.as_deref())
+    }),
     Of::new("size", "size", Unit::Count, "its number of processes", |_, row| {
         Value::some(row.first.size, |size| Value::Number(size as i64))
     })
@@ -73,15 +73,15 @@ const COLUMNS: &[Of] = &[
     Of::new("calls", "calls", Unit::Count, "on all communicators of the line", |_, row| Value::Number(row.own.calls))
         .optional(3),
     Of::new("mpi_s", "time", Unit::Seconds, "MPI time on them, over all ranks", |_, row| Value::Time(row.own.mpi_ns)),
-    Of::new("share", "share", Unit::Share, "of `mpi_s` in the MPI time", |context, row| Value::Share {
+    Of::new("share", "share", Unit::Share, "`mpi_s` as a share of the MPI time", |context, row| Value::Share {
         part: row.own.mpi_ns as f64,
         whole: context.mpi_ns,
     }),
-    Of::new("with_below_s", "with below", Unit::Seconds, "MPI time with that of the lines below", |_, row| {
+    Of::new("with_below_s", "with below", Unit::Seconds, "MPI time of the line and all lines below", |_, row| {
         Value::Time(row.below_ns)
     })
     .optional(2),
-    Of::record("made_at", Unit::Text, "the line of the program that made it: `grid.c:88`", |context, row| {
+    Of::record("made_at", Unit::Text, "the line of the program that created it: `grid.c:88`", |context, row| {
         Value::maybe(birthplace(context, &row.first).map(|spot| spot.text.as_str()))
     }),
     Of::shown("made at", Unit::Text, |context, row| {

@@ -208,7 +208,7 @@ fn order_operations(rows: &mut [Operations], catalog: &Catalog, sort: Option<Sor
 /// What made a communicator, without what all names of MPI share: `Comm_split`.
 pub fn creator(comm: &Communicator) -> &str {
     match comm.creator.as_deref() {
-        Some("unknown") => "made by a library",
+        Some("unknown") => "created by a library",
         Some(creator) => creator.strip_prefix("MPI_").unwrap_or(creator),
         None => "",
     }

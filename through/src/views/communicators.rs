@@ -31,7 +31,7 @@ pub const VIEW: View = View {
     ],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "communicators", headings: || column::headings(COLUMNS) }, on_layers::COMMUNICATORS_PART],
     ask,
 };
@@ -46,26 +46,25 @@ const COLUMNS: &[Of] = &[
         name: &row.comm.name,
         label: row.comm.label.as_deref(),
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |_, row| {
         Value::maybe(row.comm.label.as_deref())
     }),
-    Of::record("creator", Unit::Text, "the function that made it", |_, row| Value::maybe(row.comm.creator.as_deref())),
+    Of::record("creator", Unit::Text, "the function that created it", |_, row| {
+        Value::maybe(row.comm.creator.as_deref())
+    }),
     Of::shown("made by", Unit::Text, |_, row| Value::text(creator(&row.comm))),
     Of::new(
         "size",
         "size",
         Unit::Count,
-        "its number of processes; both groups of an intercommunicator together",
+        "its number of processes; for an intercommunicator of both groups",
         |_, row| Value::some(row.comm.size, |size| Value::Number(size as i64)),
     )
     .style(Style::Blank),
-    Of::record(
-        "remote_size",
-        Unit::Count,
-        "how many of them are in the remote group of an intercommunicator",
-        |_, row| Value::Number(row.comm.remote_size as i64),
-    ),
-    Of::record("parent", Unit::Communicator, "the communicator it was made from", |_, row| {
+    Of::record("remote_size", Unit::Count, "processes in the remote group of an intercommunicator", |_, row| {
+        Value::Number(row.comm.remote_size as i64)
+    }),
+    Of::record("parent", Unit::Communicator, "its parent communicator", |_, row| {
         Value::maybe(row.comm.parent.as_deref())
     }),
     Of::record("root_rank", Unit::Rank, "the world rank of its rank 0", |_, row| {
@@ -78,7 +77,7 @@ const COLUMNS: &[Of] = &[
     .style(Style::Blank)
     .optional(2)
     .widest(24),
-    Of::new("calls", "calls", Unit::Count, "sums over its operations, as the four that follow", |_, row| {
+    Of::new("calls", "calls", Unit::Count, "sum over its operations, like the next four columns", |_, row| {
         Value::Number(row.total.calls)
     })
     .optional(5),
@@ -92,33 +91,30 @@ const COLUMNS: &[Of] = &[
         .optional(4)
         .last(),
     Of::record("time_s", Unit::Seconds, "of all calls, over all ranks", |_, row| Value::Time(row.total.time_ns)),
-    Of::new(
-        "mpi_s",
-        "time",
-        Unit::Seconds,
-        "the part of it that is MPI time: without `MPI_Init` and `MPI_Finalize`",
-        |_, row| Value::Time(row.total.mpi_ns),
-    ),
-    Of::new("share", "share", Unit::Share, "of `mpi_s` in the MPI time", |context, row| Value::Share {
+    Of::new("mpi_s", "time", Unit::Seconds, "MPI time: without `MPI_Init` and `MPI_Finalize`", |_, row| {
+        Value::Time(row.total.mpi_ns)
+    }),
+    Of::new("share", "share", Unit::Share, "`mpi_s` as a share of the MPI time", |context, row| Value::Share {
         part: row.total.mpi_ns as f64,
         whole: context.mpi_ns,
     }),
     Of::record(
         "ranks_calling",
         Unit::Count,
-        "how many ranks called anything on it; like what follows unknown where a filter meets a profile with less detail",
+        "ranks that called anything on it; this and the next columns are unknown if the profile has too little detail for the filters",
         |_, row| Value::some(row.spread, |spread| Value::Number(spread.ranks.into())),
     ),
-    Of::new("rank_max_s", "max", Unit::Seconds, "`mpi_s` of the rank that spent most", |_, row| most(row.spread)),
+    Of::new("rank_max_s", "max", Unit::Seconds, "`mpi_s` of the rank with the most time", |_, row| most(row.spread)),
     Of::new("rank_avg_s", "avg", Unit::Seconds, "the mean of the ranks that called", |_, row| mean(row.spread)),
-    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row| least(row.spread)).optional(3),
-    Of::record("involved_calls", Unit::Count, "how often it took part in calls of the row `*`", |_, row| {
+    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank with the least time", |_, row| least(row.spread))
+        .optional(3),
+    Of::record("involved_calls", Unit::Count, "calls of the row `*` that involved it", |_, row| {
         Value::Number(row.involved_calls)
     }),
-    Of::record("made_at", Unit::Text, "the line of the program that made it: `grid.c:88`", |context, row| {
+    Of::record("made_at", Unit::Text, "the line of the program that created it: `grid.c:88`", |context, row| {
         Value::maybe(birthplace(context, &row.comm).map(|spot| spot.text.as_str()))
     }),
-    Of::record("made_in", Unit::Text, "the function that this line is in", |context, row| {
+    Of::record("made_in", Unit::Text, "the function of that line", |context, row| {
         Value::maybe(birthplace(context, &row.comm).and_then(|spot| spot.function.as_deref()))
     }),
     Of::shown("made at", Unit::Text, |context, row| {

@@ -15,8 +15,8 @@ pub const VIEW: View = View {
     name: "completed",
     command: "",
     flag: Flag::Switch { short: None, long: "completed" },
-    help: "What Wait, Waitall, Test and the like waited for",
-    meaning: "what completion calls completed: operation and size of the requests, from which rank, and how long calls waited for them",
+    help: "Requests that Wait, Waitall, Test and similar calls completed",
+    meaning: "the requests that completion calls completed: operation, size, sender, and the time in the calls",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Size, SortKey::Comm, SortKey::Bucket],
@@ -33,7 +33,7 @@ const COLUMNS: &[Of] = &[
     Of::new("comm", "comm", Unit::Communicator, "the communicator's name", |context, row| {
         Value::text(context.comm(row.comm))
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.comm))
     }),
     Of::new("op", "operation", Unit::Operation, "the operation that completed them", |context, row| {
@@ -43,13 +43,13 @@ const COLUMNS: &[Of] = &[
         "started",
         "waited for",
         Unit::Operation,
-        "the operation of the requests; unknown for the time of calls that waited for requests of several kinds, or completed none",
+        "the operation of the requests; unknown for calls that waited for several kinds of requests, or completed none",
         |context, row| Value::some(known(row), |row| Value::Operation(context.op(row.started))),
     ),
-    Of::record("bucket_lo", Unit::Bytes, "requests of more bytes than these", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "requests with more bytes than this", |context, row| {
         Value::some(known(row).and_then(|row| context.bucket(row.bucket)), |bucket| Value::Bytes(bucket.lo))
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; empty for the last bucket", |context, row| {
         Value::some(known(row).and_then(|row| context.bucket(row.bucket)?.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
@@ -58,10 +58,10 @@ const COLUMNS: &[Of] = &[
             hi: bucket.hi,
         })
     }),
-    Of::new("requests", "requests", Unit::Count, "how many were completed, over all ranks", |_, row| {
+    Of::new("requests", "requests", Unit::Count, "completed requests, over all ranks", |_, row| {
         Value::Number(row.requests)
     }),
-    Of::new("bytes", "received", Unit::Bytes, "what arrived by them", |_, row| Value::Bytes(row.bytes))
+    Of::new("bytes", "received", Unit::Bytes, "bytes received by them", |_, row| Value::Bytes(row.bytes))
         .style(Style::Zero),
     Of::new("time_s", "time", Unit::Seconds, "time of the calls that waited for them, over all ranks", |_, row| {
         Value::Time(row.time_ns)
@@ -70,15 +70,15 @@ const COLUMNS: &[Of] = &[
         "peer",
         "mostly from",
         Unit::Rank,
-        "the rank that calls waited for longest, of calls that waited for one rank; unknown without any",
+        "the rank that took longest to wait for, among calls that waited for a single rank",
         |_, row| Value::some(row.peer, |(rank, _)| Value::Number(rank)),
     )
     .optional(1),
     Of::record("peer_time_s", Unit::Seconds, "how long", |_, row| Value::some(row.peer, |(_, ns)| Value::Time(ns))),
 ];
 
-const LEGEND: &str = "A call that completed one request waited for it. One that completed several waited for those that received, or for all \
-     if none did; if these differ in operation or size, for none in particular.";
+const LEGEND: &str = "A call that completes one request waits for it. A call that completes several waits for the receives among them, or for all \
+     if there are none. If these differ in operation or size, the row has no operation.";
 
 /// A row whose operation is known.
 fn known(row: &Completed) -> Option<&Completed> {
@@ -91,7 +91,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     order(&mut rows, question.sort, &context);
     let mut document = context.document(VIEW.entries, rows.is_empty(), VIEW.empty);
     if context.catalog.is_of_mpisee() {
-        document.reasons = nothing::not_of_mpisee(&context, "what requests were completed");
+        document.reasons = nothing::not_of_mpisee(&context, "completed requests");
     }
     document.hidden = shorten(&mut rows, question.top);
     let legend = vec![LEGEND.to_owned()];

@@ -22,14 +22,14 @@ pub const VIEW: View = View {
     name: "contributors",
     command: "layers",
     flag: Flag::Default,
-    help: "The functions that moved most",
+    help: "Functions that moved the most bytes",
     meaning: "contributors over the whole program, the most bytes first",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op],
     entries: "rows",
     lacks: &[],
-    empty: "the profile holds no transfers",
+    empty: "the profile has no transfers",
     parts: &[
         Part { name: "contributors", headings: || column::headings(COLUMNS) },
         Part { name: "amplification", headings: || column::headings(linkage::AMPLIFICATION) },
@@ -43,7 +43,7 @@ pub const BY_COMMUNICATOR: View = View {
     flag: Flag::Option { option: "by", value: "comm" },
     name: "contributors by communicator",
     help: "top contributors of each communicator",
-    meaning: "the same for each communicator: the layer's own, where it has any, else MPI's. What belongs to no call comes last, in the row `-`",
+    meaning: "the same for each communicator: the layer's own if it has any, else MPI's. Operations outside MPI calls come last, in the row `-`",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
     entries: "communicators",
     ask: |question| ask(question, &BY_COMMUNICATOR, communicator),
@@ -54,7 +54,7 @@ pub const BY_OPERATION: View = View {
     flag: Flag::Option { option: "by", value: "op" },
     name: "contributors by operation",
     help: "of each MPI operation",
-    meaning: "the same for each MPI operation, and outside of MPI calls for each function of a layer with communicators of its own",
+    meaning: "the same for each MPI operation, and outside MPI calls for each function of a layer with its own communicators",
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Comm],
     entries: "operations",
     ask: |question| ask(question, &BY_OPERATION, operation),
@@ -78,7 +78,7 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "op",
         Unit::Operation,
-        "the MPI operation, or outside of MPI calls the layer's function, with `--by op`",
+        "the MPI operation, or outside MPI calls the layer's function, with `--by op`",
         |context, row| match row.subject {
             Subject::Op(op) => Value::Operation(context.op(op)),
             Subject::Function(route) => Value::Operation(function(context, route)),
@@ -87,7 +87,7 @@ const COLUMNS: &[Of] = &[
     ),
     Of::record("layer", Unit::Text, "the layer", |_, row| Value::text(&row.of.route.layer)),
     Of::new("function", "function", Unit::Text, "the layer's function", |_, row| Value::text(&row.of.route.function)),
-    Of::new("protocol", "protocol", Unit::Text, "the protocol; empty where there is none", |_, row| {
+    Of::new("protocol", "protocol", Unit::Text, "the protocol; empty if there is none", |_, row| {
         Value::text(&row.of.route.protocol)
     }),
     Of::record("transport", Unit::Text, "the transport", |_, row| Value::text(&row.of.route.transport)),
@@ -96,7 +96,7 @@ const COLUMNS: &[Of] = &[
     Of::record("kind", Unit::Text, "the kind of the device: `network`, `memory`, `gpu`, `self`", |_, row| {
         Value::text(&row.of.route.kind)
     }),
-    Of::record("arrives", Unit::YesNo, "whether it is what arrived, as the receiver saw it", |_, row| {
+    Of::record("arrives", Unit::YesNo, "whether this row shows arrivals, as the receiver saw them", |_, row| {
         Value::Flag(row.of.route.arrives)
     }),
     Of::new("calls", "calls", Unit::Count, "operations of the layer", |_, row| Value::Number(row.of.sums.calls)),
@@ -109,20 +109,20 @@ const COLUMNS: &[Of] = &[
         "later",
         "async",
         Unit::Count,
-        "asynchronous completions: operations that were not complete when their call returned",
+        "asynchronous completions: operations that completed after their call had returned",
         |_, row| Value::Number(row.of.sums.later),
     )
     .optional(2),
-    Of::record("time_s", Unit::Seconds, "how long these took, from the call to the completion", |_, row| {
+    Of::record("time_s", Unit::Seconds, "their time from call to completion", |_, row| {
         Value::some(timed(&row.of.sums), |sums| Value::Time(sums.time_ns))
     }),
-    Of::new("time_avg_s", "mean", Unit::Seconds, "the mean of them", |_, row| {
+    Of::new("time_avg_s", "mean", Unit::Seconds, "mean of these times", |_, row| {
         Value::some(timed(&row.of.sums), |sums| Value::Mean { sum_ns: sums.time_ns, count: sums.later })
     }),
-    Of::record("time_min_s", Unit::Seconds, "the shortest of them", |_, row| {
+    Of::record("time_min_s", Unit::Seconds, "shortest of these times", |_, row| {
         Value::some(row.of.sums.time_min_ns, Value::Time)
     }),
-    Of::record("time_max_s", Unit::Seconds, "the longest of them", |_, row| {
+    Of::record("time_max_s", Unit::Seconds, "longest of these times", |_, row| {
         Value::some(row.of.sums.time_max_ns, Value::Time)
     }),
 ];

@@ -15,13 +15,13 @@ pub const VIEW: View = View {
     command: "",
     flag: Flag::Switch { short: None, long: "datatypes" },
     help: "Datatypes of each operation (needs run --datatypes)",
-    meaning: "the datatypes of each operation on each communicator, in a run with `COMMSEE_DATATYPES=1`",
+    meaning: "the datatypes of each operation on each communicator, in a run with `through run --datatypes`",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Calls, SortKey::Bytes, SortKey::Op, SortKey::Size, SortKey::Comm],
     entries: "rows",
     lacks: &["bytes", "time", "bucket", "phase", "site"],
-    empty: "no datatypes were recorded: set COMMSEE_DATATYPES=1 and run the program again",
+    empty: "no datatypes were recorded: run the program with `through run --datatypes`",
     parts: &[Part { name: "datatypes", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -32,7 +32,7 @@ const COLUMNS: &[Of] = &[
     Of::new("comm", "comm", Unit::Communicator, "the communicator's name", |context, row| {
         Value::text(context.comm(row.comm))
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.comm))
     }),
     Of::new("op", "operation", Unit::Operation, "the operation", |context, row| Value::Operation(context.op(row.op))),
@@ -40,36 +40,32 @@ const COLUMNS: &[Of] = &[
         "datatype",
         "datatype",
         Unit::Text,
-        "the name of a predefined datatype, or how a derived one is built ([datatypes](profile.md#datatypes))",
+        "the name of a predefined datatype, or the structure of a derived one ([datatypes](profile.md#datatypes))",
         |_, row| Value::text(&row.datatype),
     ),
     Of::record("contiguous", Unit::YesNo, "whether its elements lie in memory without gaps", |_, row| {
         Value::Flag(row.contiguous)
     }),
     Of::shown("gaps", Unit::YesNo, |_, row| Value::Flag(!row.contiguous)),
-    Of::new(
-        "ranks",
-        "ranks",
-        Unit::Count,
-        "how many ranks used it; unknown in a profile with less detail",
-        |_, row| Value::some(row.ranks, |ranks| Value::Number(ranks.into())),
-    )
+    Of::new("ranks", "ranks", Unit::Count, "ranks that used it; unknown in a profile with less detail", |_, row| {
+        Value::some(row.ranks, |ranks| Value::Number(ranks.into()))
+    })
     .optional(2),
     Of::new(
         "calls",
         "calls",
         Unit::Count,
-        "arguments of that datatype over all ranks; a call may have two",
+        "arguments with that datatype over all ranks; a call may have two",
         |_, row| Value::Number(row.calls),
     ),
-    Of::new("bytes", "bytes", Unit::Bytes, "what these arguments describe", |_, row| Value::Bytes(row.bytes)),
+    Of::new("bytes", "bytes", Unit::Bytes, "bytes that these arguments describe", |_, row| Value::Bytes(row.bytes)),
     Of::shown("a call", Unit::Bytes, |_, row| Value::Bytes(row.bytes / row.calls.max(1) as u64))
         .optional(1)
         .style(Style::Zero),
 ];
 
-const LEGEND: &str = "Calls are datatype arguments, over all ranks: a call may have two. Bytes are what these arguments describe; \
-     of a receive that is its buffer, even if less arrived.";
+const LEGEND: &str = "Calls are datatype arguments, over all ranks: a call may have two. Bytes are the size that they describe; \
+     for a receive its whole buffer, even if less arrived.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);

@@ -18,16 +18,16 @@ pub const VIEW: View = View {
     command: "",
     flag: Flag::Switch { short: None, long: "efficiency" },
     help: "Where the run time went",
-    meaning: "parallel efficiency with what makes it up, and a ledger of what is missing to it, by communicator, operation and phase",
-    note: "`--comm` and `--rank` choose whose run time: the members of a communicator, over the whole run. Factors are those of POP in the multiplicative form, as TALP prints them: \
+    meaning: "parallel efficiency with its factors, and the rest of the run time by communicator, operation and phase",
+    note: "`--comm` and `--rank` select ranks: the members of a communicator, over the whole run. Factors are those of POP in the multiplicative form, as TALP prints them: \
            `parallel_efficiency` is `load_balance` times `communication_efficiency`, `load_balance` is `load_balance_in_nodes` times `load_balance_between_nodes`. With `ranks` times `run_time_s` as the \
-           whole, the shares of the ledger, `end_skew_rank_s` over the whole, and `parallel_efficiency` add up to 1. A row with the communicator and the operation `-` is MPI time that no counter of a communicator has: \
-           of calls whose counters were lost, or of rounding. Of a job that was still running, time in calls that have not returned is MPI time. `unscheduled_rank_s` is the part of `working_rank_s` in which the main threads were ready to run and had no processor: an estimate from `/proc/self/schedstat`, 0 where the kernel does not say. Serialisation and transfer cannot be told from a profile.",
+           whole, the shares of the ledger, `end_skew_rank_s` over the whole, and `parallel_efficiency` add up to 1. The row with communicator and operation `-` is MPI time without a counter: \
+           calls whose counters were lost, or rounding. If the job was still running, time in calls that have not returned is MPI time. `unscheduled_rank_s` is the part of `working_rank_s` in which the main threads were ready to run and had no processor: an estimate from `/proc/self/schedstat`, 0 if the kernel does not record it. A profile cannot separate serialization and transfer.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "entries",
     lacks: &["family", "op", "bytes", "bucket", "p2p", "collectives", "time", "site", "phase"],
-    empty: "the profile holds no ranks",
+    empty: "the profile has no ranks",
     parts: &[Part { name: "ledger", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -65,7 +65,7 @@ const COLUMNS: &[Of] = &[
         Some(_) => Value::text(context.comm(row.entry.comm)),
         None => Value::text("-"),
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.entry.comm))
     }),
     Of::shown("communicator", Unit::Communicator, |context, row| match &row.title {
@@ -81,7 +81,7 @@ const COLUMNS: &[Of] = &[
     })
     .when(|context, _| context.filter.is_phased),
     Of::new("rank_s", "time", Unit::Seconds, "MPI time over the ranks, in rank-seconds", |_, row| row.time()),
-    Of::new("share", "of run time", Unit::Share, "of ranks times run time", |_, row| Value::Share {
+    Of::new("share", "of run time", Unit::Share, "share of ranks × run time", |_, row| Value::Share {
         part: row.entry.time_ns as f64,
         whole: row.whole_ns as f64,
     })
@@ -252,7 +252,7 @@ struct Factor {
 const FACTORS: &[Column<Factor, ()>] = &[
     Column::shown("factor", Unit::Text, |_, row| Value::text(row.name)),
     Column::shown("", Unit::Share, |_, row| Value::some(row.value, |value| Value::Share { part: value, whole: 1.0 })),
-    Column::shown("what it is", Unit::Text, |_, row| Value::text(row.meaning)),
+    Column::shown("definition", Unit::Text, |_, row| Value::text(row.meaning)),
 ];
 
 fn summary(ledger: &Ledger) -> Table {

@@ -17,7 +17,7 @@ pub const VIEW: View = View {
     command: "",
     flag: Flag::Switch { short: None, long: "files" },
     help: "Files: calls, bytes, bandwidth and access size",
-    meaning: "what was done with each file that the program opened by `MPI_File_open`, and over which communicator",
+    meaning: "the accesses to each file that the program opened with `MPI_File_open`, by communicator",
     note: "The time of calls that complete nonblocking accesses is in `--completed`, not here.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Size, SortKey::Comm],
@@ -38,35 +38,35 @@ const COLUMNS: &[Of] = &[
         "its name (with `COMMSEE_FILES=path`, the path); unknown for files beyond the first 4096 names of a process",
         |_, row| Value::maybe(row.name.as_deref()),
     ),
-    Of::record("id", Unit::Count, "its number in the profile: two files of one name have two", |_, row| {
+    Of::record("id", Unit::Count, "its number in the profile, to tell apart files with the same name", |_, row| {
         Value::some(row.file, Value::Number)
     }),
     Of::new(
         "comm",
         "comm",
         Unit::Communicator,
-        "the communicator that it was opened over; `-` for `MPI_File_delete`",
+        "the communicator that opened it; `-` for `MPI_File_delete`",
         |context, row| Value::text(context.comm(row.comm)),
     ),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.comm))
     }),
-    Of::new("ranks", "ranks", Unit::Count, "how many ranks opened it", |_, row| count(row.ranks)).optional(5),
-    Of::new("opens", "opens", Unit::Count, "how often, over all ranks", |_, row| count(row.opens)).optional(7),
-    Of::new("views_set", "views", Unit::Count, "how often they set its view, over all ranks", |_, row| count(row.views))
+    Of::new("ranks", "ranks", Unit::Count, "ranks that opened it", |_, row| count(row.ranks)).optional(5),
+    Of::new("opens", "opens", Unit::Count, "number of opens, over all ranks", |_, row| count(row.opens)).optional(7),
+    Of::new("views_set", "views", Unit::Count, "number of file views set, over all ranks", |_, row| count(row.views))
         .optional(8),
     Of::new("calls", "calls", Unit::Count, "calls on it, over all ranks", |_, row| Value::Number(row.calls)),
     Of::new(
         "collective_share",
         "coll.",
         Unit::Share,
-        "the part of these calls that is collective",
+        "share of collective calls",
         |_, row| Value::Share { part: row.collective_calls as f64, whole: row.calls as f64 },
     )
     .optional(3),
-    Of::new("bytes_read", "read", Unit::Bytes, "bytes that were read", |_, row| Value::Bytes(row.bytes_read))
+    Of::new("bytes_read", "read", Unit::Bytes, "bytes read", |_, row| Value::Bytes(row.bytes_read))
         .style(Style::Zero),
-    Of::new("bytes_written", "written", Unit::Bytes, "bytes that were written", |_, row| {
+    Of::new("bytes_written", "written", Unit::Bytes, "bytes written", |_, row| {
         Value::Bytes(row.bytes_written)
     })
     .style(Style::Zero),
@@ -75,7 +75,7 @@ const COLUMNS: &[Of] = &[
         "bytes_per_s_of_a_rank",
         "rate a rank",
         Unit::Rate,
-        "bytes of blocking and split reads and writes ÷ time in them: what one rank moved while it was in the calls; unknown without any",
+        "bytes of blocking and split reads and writes ÷ time in them: the rate of one rank inside these calls; unknown without any",
         |_, row| Value::some(row.timed.rate(), Value::Rate),
     )
     .optional(4),
@@ -83,11 +83,11 @@ const COLUMNS: &[Of] = &[
         "bytes_per_s_of_all",
         "rate of all",
         Unit::Rate,
-        "the sum of that over the ranks, as if all were in the calls at the same time; unknown in a profile with less detail",
+        "sum of these rates over the ranks, as if all were in the calls at the same time; unknown in a profile with less detail",
         |_, row| Value::some(row.sum_of_ranks, Value::Rate),
     )
     .optional(2),
-    Of::record("accesses", Unit::Count, "reads and writes among the calls, without those that failed", |_, row| {
+    Of::record("accesses", Unit::Count, "successful reads and writes among the calls", |_, row| {
         Value::Number(row.accesses)
     }),
     Of::new("access_bytes", "an access", Unit::Bytes, "bytes ÷ `accesses`: the typical size of one", |_, row| {
@@ -104,7 +104,7 @@ fn count(count: u64) -> Value<'static> {
 const USUAL: usize = 20;
 
 const LEGEND: [&str; 2] = [
-    "coll.: the part of the calls that is collective.",
+    "coll.: share of collective calls.",
     "rate: bytes per second of a rank while it was in blocking and split reads and writes, and the sum of that over all ranks. The time of \
      nonblocking accesses is that of starting them.",
 ];
@@ -120,7 +120,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut legend = LEGEND.map(str::to_owned).to_vec();
     if rows.iter().any(|row| row.file.is_none()) {
         legend.push(format!(
-            "Without a name: files beyond the first {MOST_FILES} names of a process, and such as were opened unseen."
+            "Without a name: files beyond the first {MOST_FILES} names of a process, and files opened before commsee saw them."
         ));
     }
     document.hidden = shorten(&mut rows, question.top_of_table(USUAL));

@@ -17,13 +17,13 @@ pub const VIEW: View = View {
     command: "traffic",
     flag: Flag::Switch { short: None, long: "graph" },
     help: "Graph of processes, hosts or devices, for Graphviz",
-    meaning: "traffic as a graph of processes, of hosts, or of the devices that the data went over",
+    meaning: "traffic as a graph of processes, of hosts, or of the devices that carried the data",
     note: "",
     formats: &[Format::Dot, Format::Json],
     sorts: &[],
     entries: "edges",
     lacks: &[],
-    empty: "the profile holds no messages",
+    empty: "the profile has no messages",
     parts: &[
         Part { name: "nodes", headings: || column::headings(NODES) },
         Part { name: "edges", headings: || column::headings(EDGES) },
@@ -39,20 +39,20 @@ const NODES: &[Column<Node, Graph>] = &[
         "`process`, `host`, `unknown`, `other world`, or the kind of a device",
         |_, node| Value::text(&node.kind),
     ),
-    Column::record("host", Unit::Text, "its host; empty where it is not known", |_, node| Value::text(&node.host)),
-    Column::record("label", Unit::Text, "what it is called", |_, node| Value::text(&node.label)),
+    Column::record("host", Unit::Text, "its host; empty if unknown", |_, node| Value::text(&node.host)),
+    Column::record("label", Unit::Text, "its name", |_, node| Value::text(&node.label)),
 ];
 
 const EDGES: &[Column<Edge, Graph>] = &[
     Column::record("from", Unit::Text, "identifier of a node", |graph, edge| Value::text(&graph.nodes[edge.from].id)),
     Column::record("to", Unit::Text, "identifier of a node", |graph, edge| Value::text(&graph.nodes[edge.to].id)),
-    Column::record("bytes", Unit::Bytes, "what went over it", |_, edge| Value::Bytes(edge.bytes)),
-    Column::record("calls", Unit::Count, "in so many messages or operations", |_, edge| Value::Number(edge.calls)),
-    Column::record("transport", Unit::Text, "over which transport", |_, edge| Value::text(&edge.transport)),
+    Column::record("bytes", Unit::Bytes, "bytes over this edge", |_, edge| Value::Bytes(edge.bytes)),
+    Column::record("calls", Unit::Count, "messages or operations", |_, edge| Value::Number(edge.calls)),
+    Column::record("transport", Unit::Text, "the transport", |_, edge| Value::text(&edge.transport)),
     Column::record(
         "how",
         Unit::Text,
-        "`exact`: calls say it. `measured`: who moved data for the layer says it",
+        "`exact`: from the arguments of calls. `measured`: counted by the layer's transport",
         |_, edge| Value::text(edge.how.name()),
     ),
 ];

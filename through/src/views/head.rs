@@ -129,7 +129,7 @@ pub fn crowded(catalog: &Catalog) -> Option<String> {
         return None;
     }
     let (ranks, processors) = (units::count(here.len() as u64, "rank"), units::count(processors, "processor"));
-    Some(format!("{ranks} on {processors}{there}: a rank without one looks like a late rank"))
+    Some(format!("{ranks} on {processors}{there}: waiting times are unreliable"))
 }
 
 /// What makes the numbers less than the whole truth.
@@ -143,7 +143,7 @@ fn notes(report: &Context) -> Vec<String> {
         }
     }
     if report.catalog.are_spawned() {
-        notes.push("spawned by other processes, which are not in this profile".to_owned());
+        notes.push("spawned by processes that are not in this profile".to_owned());
     }
     notes.extend(overview.who_aborted());
     if !overview.missing.is_empty() {
@@ -158,10 +158,10 @@ fn notes(report: &Context) -> Vec<String> {
         report
             .catalog
             .meta("hidden_calls")
-            .map(|names| format!("not recorded, since they stand in front of commsee: {names}")),
+            .map(|names| format!("not recorded, because they intercept calls before commsee: {names}")),
     );
     for (key, what) in [
-        ("lost_calls", "calls are missing: no room for their counters, or a handler of a signal came between"),
+        ("lost_calls", "calls are missing: no room for their counters, or interrupted by a signal handler"),
         ("damaged_entries", "entries of the shards were damaged and are missing"),
     ] {
         if let Some(number) = report.catalog.meta(key).filter(|number| *number != "0") {

@@ -14,13 +14,13 @@ pub const VIEW: View = View {
     command: "",
     flag: Flag::Switch { short: None, long: "sizes" },
     help: "Calls, bytes and time by message size",
-    meaning: "calls, bytes and time by message size, over all operations that move data",
-    note: "Calls without messages are left out: completion calls, calls that make communicators, `MPI_Barrier`, `MPI_Win_fence`, `MPI_File_open` and the like. The sizes are those of the [buckets](glossary.md#bucket).",
+    meaning: "calls, bytes and time by message size, for all operations that move data",
+    note: "Calls without messages are left out: completion calls, `MPI_Barrier`, `MPI_Win_fence`, `MPI_File_open`, calls that create communicators, and so on. The sizes are those of the [buckets](glossary.md#bucket).",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "sizes",
     lacks: &[],
-    empty: "the profile holds no calls that move data",
+    empty: "the profile has no calls that move data",
     parts: &[Part { name: "hist", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -51,10 +51,10 @@ struct Row {
 type Of = Column<Row>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("bucket_lo", Unit::Bytes, "message sizes of more than so many bytes", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |context, row| {
         Value::some(context.bucket(row.bucket), |bucket| Value::Bytes(bucket.lo))
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most so many; unknown: the last bucket", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; unknown for the last bucket", |context, row| {
         Value::some(context.bucket(row.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
@@ -64,17 +64,17 @@ const COLUMNS: &[Of] = &[
         "calls",
         "calls",
         Unit::Count,
-        "of all ranks; a collective call counts once for its communicator",
+        "over all ranks; a collective call counts once for its communicator",
         |_, row| Value::Number(row.sum.calls),
     ),
     Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.sum.calls, whole: row.most.calls }).optional(2),
-    Of::record("calls_share", Unit::Share, "of `calls` in those of all sizes", |_, row| Value::Share {
+    Of::record("calls_share", Unit::Share, "`calls` as a share of those of all sizes", |_, row| Value::Share {
         part: row.sum.calls as f64,
         whole: row.whole.calls as f64,
     }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sum.bytes_sent)),
     Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.sum.bytes(), whole: row.most.bytes() }).optional(1),
-    Of::record("bytes_share", Unit::Share, "of `bytes_sent` in those of all sizes", |_, row| Value::Share {
+    Of::record("bytes_share", Unit::Share, "`bytes_sent` as a share of those of all sizes", |_, row| Value::Share {
         part: row.sum.bytes_sent as f64,
         whole: row.whole.bytes_sent as f64,
     }),
@@ -83,8 +83,7 @@ const COLUMNS: &[Of] = &[
     Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.sum.time_ns, whole: row.most.time_ns }).optional(3),
 ];
 
-const LEGEND: &str =
-    "Operations that move data, ranks taken together. The bars of a column are measured by its longest one.";
+const LEGEND: &str = "Operations that move data, over all ranks. Bars are relative to the largest value of the column.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);

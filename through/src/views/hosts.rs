@@ -20,12 +20,12 @@ pub const VIEW: View = View {
     flag: Flag::Switch { short: None, long: "hosts" },
     help: "Run time and MPI time per host",
     meaning: "run time and MPI time of the ranks of each host, by its lowest rank",
-    note: "With filters, times are those of the calls that they leave.",
+    note: "With filters, times are those of the selected calls.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time],
     entries: "hosts",
     lacks: &[],
-    empty: "the profile holds no ranks",
+    empty: "the profile has no ranks",
     parts: &[Part { name: "hosts", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -52,28 +52,28 @@ type Of = Column<Host>;
 const COLUMNS: &[Of] = &[
     Of::new("host", "host", Unit::Text, "the host", |_, host| Value::text(&host.name)),
     Of::new("ranks", "ranks", Unit::Ranks, "its ranks", |_, host| Value::owned(host.numbers().to_string())).widest(24),
-    Of::new("wall_max_s", "run time", Unit::Seconds, "of the rank that ran longest", |_, host| {
+    Of::new("wall_max_s", "run time", Unit::Seconds, "of the rank with the longest run time", |_, host| {
         Value::some(host.ranks.iter().map(|rank| rank.process.wall_ns).max(), Value::Time)
     })
     .style(Style::Precise),
     Of::new("mpi_s", "MPI time", Unit::Seconds, "over its ranks", |_, host| Value::Time(host.sum_ns()))
         .style(Style::Precise),
-    Of::new("share", "share", Unit::Share, "of `mpi_s` in the MPI time of all hosts", |context, host| Value::Share {
+    Of::new("share", "share", Unit::Share, "`mpi_s` as a share of the MPI time of all hosts", |context, host| Value::Share {
         part: host.sum_ns() as f64,
         whole: context.mpi_ns,
     }),
-    Of::new("rank_max_s", "max", Unit::Seconds, "MPI time of the rank that spent most", |_, host| {
+    Of::new("rank_max_s", "max", Unit::Seconds, "MPI time of the rank with the most", |_, host| {
         Value::some(host.ranks.iter().map(|rank| rank.selected_ns).max(), Value::Time)
     }),
     Of::new("rank_avg_s", "avg", Unit::Seconds, "the mean of its ranks", |_, host| Value::Mean {
         sum_ns: host.sum_ns(),
         count: host.ranks.len() as i64,
     }),
-    Of::new("rank_min_s", "min", Unit::Seconds, "MPI time of the rank that spent least", |_, host| {
+    Of::new("rank_min_s", "min", Unit::Seconds, "MPI time of the rank with the least", |_, host| {
         Value::some(host.ranks.iter().map(|rank| rank.selected_ns).min(), Value::Time)
     })
     .optional(3),
-    Of::new("bytes_within", "inside", Unit::Bytes, "messages of the [matrix](#matrix) between its ranks; like what follows unknown where filters select more than communicators, operations and ranks", |_, host| {
+    Of::new("bytes_within", "inside", Unit::Bytes, "messages of the [matrix](#matrix) between its ranks; this and the next columns are known only with filters by communicator, operation and rank", |_, host| {
         Value::some(host.bytes, |bytes| Value::Bytes(bytes.within))
     })
     .optional(2)
@@ -94,8 +94,8 @@ fn has_messages(_: &Context, hosts: &[Host]) -> bool {
     hosts.iter().any(|host| host.bytes.is_some_and(|bytes| bytes != HostBytes::default()))
 }
 
-const LEGEND: &str = "MPI time is the sum over the ranks of a host; max, avg and min are over these. A host whose ranks spend little \
-     time in MPI is what the others wait for. Bytes are those of messages between ranks, without collective operations.";
+const LEGEND: &str = "MPI time is the sum over the ranks of a host; max, avg and min are over these. Ranks wait for hosts that spend \
+     little time in MPI. Bytes are those of messages between ranks, without collective operations.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);

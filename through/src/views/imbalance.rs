@@ -19,14 +19,14 @@ pub const VIEW: View = View {
     flag: Flag::Switch { short: None, long: "imbalance" },
     help: "How unevenly ranks spend time on each communicator",
     meaning: "how unevenly ranks spend MPI time on each communicator, and in each operation on it",
-    note: "All measures are over the N ranks that called. `max_over_mean` is that of Hatchet and Pipit (1 is even). `imb_s` and `imb` are Imb.Time = max − mean and Imb.% = (max − mean) ÷ max × N ÷ (N − 1) of CrayPat \
-           (DeRose, Homer, Johnson, Euro-Par 2007): 0 is even, 1 is one rank that spends everything. `cov` is the COV of mpiP: sample deviation (N − 1) ÷ mean. \
-           In a collective operation the rank that spends most waited, and the one that spends least was late.",
+    note: "All measures are over the N ranks that called. `max_over_mean` is the measure of Hatchet and Pipit (1 is even). `imb_s` and `imb` are Imb.Time = max − mean and Imb.% = (max − mean) ÷ max × N ÷ (N − 1) of CrayPat \
+           (DeRose, Homer, Johnson, Euro-Par 2007): 0 is even, 1 means that one rank spends all the time. `cov` is the COV of mpiP: sample deviation (N − 1) ÷ mean. \
+           In a collective operation the rank with the most time waited, and the rank with the least was late.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "imbalance", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -53,7 +53,7 @@ const COLUMNS: &[Of] = &[
     Of::record("comm", Unit::Communicator, "the communicator's name", |context, row| {
         Value::text(context.comm(row.comm))
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.comm))
     }),
     Of::shown("communicator", Unit::Communicator, |context, row| match row.op {
@@ -65,23 +65,29 @@ const COLUMNS: &[Of] = &[
         None => Value::Communicator { name: context.comm(row.comm), label: context.label(row.comm) },
     })
     .style(Style::Blank),
-    Of::new("op", "operation", Unit::Operation, "the operation; unknown: all of them together", |context, row| {
-        Value::some(row.op, |op| Value::Operation(context.op(op)))
-    })
+    Of::new(
+        "op",
+        "operation",
+        Unit::Operation,
+        "the operation; unknown in the row of all operations",
+        |context, row| Value::some(row.op, |op| Value::Operation(context.op(op))),
+    )
     .style(Style::Blank),
-    Of::new("ranks", "ranks", Unit::Count, "how many ranks called", |_, row| Value::Number(row.spread.ranks.into()))
-        .optional(5),
+    Of::new("ranks", "ranks", Unit::Count, "number of ranks that called", |_, row| {
+        Value::Number(row.spread.ranks.into())
+    })
+    .optional(5),
     Of::record("time_s", Unit::Seconds, "MPI time over the ranks", |_, row| Value::Time(row.spread.sum_ns)),
-    Of::new("max_s", "max", Unit::Seconds, "of the rank that spent most", |_, row| Value::Time(row.spread.max_ns)),
-    Of::new("max_rank", "rank", Unit::Rank, "that rank; of equals the lowest", |_, row| {
+    Of::new("max_s", "max", Unit::Seconds, "of the rank with the most time", |_, row| Value::Time(row.spread.max_ns)),
+    Of::new("max_rank", "rank", Unit::Rank, "that rank; the lowest of equals", |_, row| {
         Value::Number(row.spread.max_rank)
     }),
     Of::record("mean_s", Unit::Seconds, "the mean of the ranks that called", |_, row| Value::Mean {
         sum_ns: row.spread.sum_ns,
         count: row.spread.ranks.into(),
     }),
-    Of::new("min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row| Value::Time(row.spread.min_ns)),
-    Of::new("min_rank", "rank", Unit::Rank, "that rank; of equals the lowest", |_, row| {
+    Of::new("min_s", "min", Unit::Seconds, "of the rank with the least time", |_, row| Value::Time(row.spread.min_ns)),
+    Of::new("min_rank", "rank", Unit::Rank, "that rank; the lowest of equals", |_, row| {
         Value::Number(row.spread.min_rank)
     }),
     Of::new("max_over_mean", "max/mean", Unit::Ratio, "`max_s` ÷ `mean_s`", |_, row| {
@@ -93,19 +99,19 @@ const COLUMNS: &[Of] = &[
         "imb",
         "Imb.%",
         Unit::Share,
-        "(`max_s` − `mean_s`) ÷ `max_s` × N ÷ (N − 1); unknown of one rank",
+        "(`max_s` − `mean_s`) ÷ `max_s` × N ÷ (N − 1); unknown for one rank",
         |_, row| Value::some(row.spread.imb(), |imb| Value::Share { part: imb, whole: 1.0 }),
     ),
-    Of::new("cov", "COV", Unit::Ratio, "sample deviation ÷ `mean_s`; unknown of one rank", |_, row| {
+    Of::new("cov", "COV", Unit::Ratio, "sample deviation ÷ `mean_s`; unknown for one rank", |_, row| {
         Value::some(row.spread.cov(), Value::Ratio)
     })
     .optional(4),
 ];
 
 const LEGEND: &str = "Over the N ranks that called. Imb.Time = max − mean; Imb.% = (max − mean) ÷ max × N ÷ (N − 1), as CrayPat; COV = sample \
-     deviation ÷ mean, as mpiP. In a collective operation the rank with the most time waited, and the one with the least was late.";
+     deviation ÷ mean, as mpiP. In a collective operation the rank with the most time waited, and the rank with the least was late.";
 
-const FOLDED: &str = "(4): the most uneven of 4 communicators that were made alike; --no-families lists each.";
+const FOLDED: &str = "(4): the most uneven of 4 similar communicators; --no-families lists each.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);

@@ -17,15 +17,14 @@ pub const VIEW: View = View {
     command: "",
     flag: Flag::Switch { short: None, long: "in-flight" },
     help: "In-flight call of every rank, in a hanging or crashed job",
-    meaning: "the in-flight call of every rank, in a job that hangs or did not reach `MPI_Finalize` ([recover](../howto/recover.md)). \
-              Also `--stood`",
-    note: "One row for all ranks in the same call on the same communicator; with several threads a rank may be in several rows. The same \
-           table is above the default view and in the summary of `through run`, if the job did not finish.",
+    meaning: "the in-flight call of every rank, in a job that hangs or did not reach `MPI_Finalize` ([recover](../howto/recover.md))",
+    note: "One row for all ranks in the same call on the same communicator; a rank with several threads may be in several rows. If the job did not finish, the \
+           default view and the summary of `through run` show the same table.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "groups",
     lacks: &["bytes", "time", "bucket", "phase"],
-    empty: "all ranks finished: no call is in flight",
+    empty: "no call is in flight: all ranks finished",
     parts: &[Part { name: "stood", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -33,7 +32,7 @@ pub const VIEW: View = View {
 type Of = Column<Group>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("place", Unit::Text, "`call`; `program`: in no MPI call; `paused`: counting was paused by `MPI_Pcontrol(0)`, so it is not known; `finished`: had reached `MPI_Finalize` with all others; `missing`: left no shard", |_, row| {
+    Of::record("place", Unit::Text, "`call`; `program`: in no MPI call; `paused`: unknown, because `MPI_Pcontrol(0)` had paused counting; `finished`: in `MPI_Finalize` with all others; `missing`: left no shard", |_, row| {
         Value::text(match row.state {
             State::Call { .. } => "call",
             State::Program => "program",
@@ -53,7 +52,7 @@ const COLUMNS: &[Of] = &[
         State::Finished => Value::text("(finished)"),
         State::Missing => Value::text("(no shard)"),
     }),
-    Of::new("comm", "communicator", Unit::Communicator, "its communicator: `*` for requests of several, `-` where there is none or it is not known", |context, row| {
+    Of::new("comm", "communicator", Unit::Communicator, "its communicator: `*` for requests of several, `-` if there is none or it is unknown", |context, row| {
         match row.state {
             State::Call { comm, .. } => Value::some(context.communicator(comm), |comm| Value::Communicator {
                 name: &comm.name,
@@ -67,27 +66,27 @@ const COLUMNS: &[Of] = &[
         .style(Style::Blank)
         .optional(1)
         .when(|_, rows| rows.iter().any(|row| row.spot.is_some())),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| match row.state {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| match row.state {
         State::Call { comm, .. } => Value::maybe(context.label(comm)),
         _ => Value::Unknown,
     }),
     Of::new("ranks", "ranks", Unit::Ranks, "the ranks in it", |_, row| Value::owned(row.ranks.to_string())),
     Of::shown("hosts", Unit::Text, |context, row| Value::owned(short(context, &row.ranks)))
         .when(|context, rows| rows.iter().any(|row| !hosts(&context.catalog, &row.ranks).is_empty())),
-    Of::new("threads", "threads", Unit::Count, "how many threads these are", |_, row| {
+    Of::new("threads", "threads", Unit::Count, "number of threads", |_, row| {
         Value::Number(row.threads as i64)
     })
     .optional(1)
     .when(|_, rows| rows.iter().any(|row| row.threads > row.ranks.count())),
-    Of::record("since_min_s", Unit::Seconds, "when the first of them entered it, in seconds after the end of `MPI_Init`", |_, row| {
+    Of::record("since_min_s", Unit::Seconds, "when the first one entered it, in seconds after the end of `MPI_Init`", |_, row| {
         Value::some(row.since_ns, |(first, _)| Value::Time(first))
     }),
-    Of::record("since_max_s", Unit::Seconds, "when the last of them entered it", |_, row| {
+    Of::record("since_max_s", Unit::Seconds, "when the last one entered it", |_, row| {
         Value::some(row.since_ns, |(_, last)| Value::Time(last))
     }),
     // Flush right, as the times that it is made of.
     Of::shown("since", Unit::Seconds, |_, row| Value::some(row.since_ns, since)).style(Style::Blank),
-    Of::new("for_max_s", "for", Unit::Seconds, "the longest time that one of them is known to have been in it: until the profile was made, if its process still ran (unknown of other hosts), else until the last entry of its shard", |_, row| {
+    Of::new("for_max_s", "for", Unit::Seconds, "the longest known time of one of them in it: until the profile was made if its process still ran (unknown on other hosts), else until the last entry of its shard", |_, row| {
         Value::some(row.for_ns, Value::Time)
     })
     .style(Style::Blank)
@@ -96,17 +95,17 @@ const COLUMNS: &[Of] = &[
         context.catalog.processes.iter().any(|process| process.state == "running")
             && rows.iter().any(|row| row.for_ns.is_some())
     }),
-    Of::new("absent", "not in it", Unit::Ranks, "of a collective call (class `collective`), members of the communicator that are not in it", |_, row| {
+    Of::new("absent", "not in it", Unit::Ranks, "for a collective call (class `collective`), members of the communicator that are not in it", |_, row| {
         Value::owned(row.absent.to_string())
     })
     .when(|_, rows| rows.iter().any(|row| !row.absent.is_empty())),
     Of::record("site", Unit::Text, "the line of the program that made the call: `halo.f90:57`", |_, row| {
         Value::maybe(row.spot.as_ref().map(|spot| spot.text.as_str()))
     }),
-    Of::record("function", Unit::Text, "the function that this line is in", |_, row| {
+    Of::record("function", Unit::Text, "the function of that line", |_, row| {
         Value::maybe(row.spot.as_ref().and_then(|spot| spot.function.as_deref()))
     }),
-    Of::record("hosts", Unit::Text, "where the job had several, those of these ranks: `node[1-3,7]`", |context, row| {
+    Of::record("hosts", Unit::Text, "hosts of these ranks, if the job had several: `node[1-3,7]`", |context, row| {
         Value::owned(compact(&hosts(&context.catalog, &row.ranks)))
     }),
 ];
@@ -114,8 +113,8 @@ const COLUMNS: &[Of] = &[
 /// Longer lists of hosts are counted: the other columns need the room.
 const HOSTS_WIDTH: usize = 18;
 
-const LEGEND: &str = "Since: the run time at which the first and the last rank entered the call; (in the program): left their \
-     last MPI call. Not in it: members of the communicator that are not in this collective call. Other tables, but for that of \
+const LEGEND: &str = "Since: when the first and the last rank entered the call or, (in the program), left their \
+     last MPI call. Not in it: members of the communicator that are missing from this collective call. Other tables, except \
      through show --efficiency, count only calls that have returned.";
 
 /// Beside the default view no more are listed.

@@ -15,18 +15,18 @@ pub fn legend<'a>(callers: impl IntoIterator<Item = &'a Spot>) -> Vec<String> {
 
 fn why(nameless: Option<Nameless>) -> &'static str {
     match nameless {
-        None => "has no line, since its binary has no debug data: build it with -g, or install its debug package.",
+        None => "has no line, because its binary has no debug data: build it with -g, or install its debug package.",
         Some(Nameless::Stripped) => {
-            "has no name, since its binary is here, but has no symbol there, as after strip: run one that is not stripped, or install its debug package."
+            "has no name, because its binary is stripped: run one that is not, or install its debug package."
         }
         Some(Nameless::NoBinary) => {
-            "has no name, since its binary is not here, or is another build: run through export db where it is."
+            "has no name, because its binary is not here, or is another build: run through export db where it is."
         }
         Some(Nameless::NoBuildId) => {
-            "has no name, since its binary has no build id, and may be another build here: through export db --by-path takes it as it is."
+            "has no name, because its binary has no build id and may be another build: through export db --by-path uses it anyway."
         }
         Some(Nameless::Unknown) => {
-            "has no name, since its binary is not here, is another build, or is stripped: through export db tells where it is."
+            "has no name, because its binary is not here, is another build, or is stripped: run through export db where it is."
         }
     }
 }

@@ -11,8 +11,8 @@ use crate::query::transfers::Sums;
 
 pub const NOTES: &[Column<Note>] = &[
     Column::record("module", Unit::Text, "the module", |_, row| Value::text(&row.module)),
-    Column::record("text", Unit::Text, "what it says", |_, row| Value::text(&row.text)),
-    Column::record("ranks", Unit::Count, "how many ranks said so", |_, row| Value::Number(row.ranks)),
+    Column::record("text", Unit::Text, "its text", |_, row| Value::text(&row.text)),
+    Column::record("ranks", Unit::Count, "ranks with this note", |_, row| Value::Number(row.ranks)),
 ];
 
 /// Of one layer: all, or one protocol.
@@ -28,7 +28,7 @@ pub const UNLINKED: &[Column<Unlinked>] = &[
     Column::new("protocol", "protocol", Unit::Text, "the protocol; `null`: all of them", |_, row| {
         Value::maybe(row.protocol.as_deref())
     }),
-    Column::new("calls", "calls", Unit::Count, "operations that are linked to no MPI call", |_, row| {
+    Column::new("calls", "calls", Unit::Count, "operations without an MPI call", |_, row| {
         Value::Number(row.sums.calls)
     }),
     Column::new("calls_share", "share", Unit::Share, "of all operations of the layer", |_, row| Value::Share {
@@ -62,19 +62,19 @@ pub const AMPLIFICATION: &[Column<Amplification>] = &[
         Some(op) => Value::Operation(context.op(op)),
         None => Value::text("(all)"),
     }),
-    Column::new("asked_bytes", "asked", Unit::Bytes, "bytes that MPI calls asked to send", |_, row: &Amplification| {
+    Column::new("asked_bytes", "asked", Unit::Bytes, "bytes that MPI calls sent", |_, row: &Amplification| {
         Value::Bytes(row.asked_bytes)
     })
     .style(Style::Zero),
-    Column::new("wire_bytes", "on the wire", Unit::Bytes, "bytes on the wire for them", |_, row: &Amplification| {
+    Column::new("wire_bytes", "on the wire", Unit::Bytes, "wire bytes for them", |_, row: &Amplification| {
         Value::Bytes(row.wire_bytes)
     })
     .style(Style::Zero),
     Column::new("ratio", "ratio", Unit::Ratio, "wire bytes per byte passed to MPI", |_, row| Value::Ratio(row.ratio())),
 ];
 
-const AMPLIFICATION_LEGEND: &str = "Asked is what MPI calls were given to send, over all ranks, on the wire what transports were \
-     given for them, with headers and control messages. Data that a receiver gets is on the wire of its receive: all operations \
+const AMPLIFICATION_LEGEND: &str = "Asked: bytes that MPI calls sent, over all ranks; on the wire: bytes that transports sent \
+     for them, with headers and control messages. If the receiver fetches the data, its receive has the wire bytes: only all operations \
      together have both sides.";
 /// Communicators and operations that a table shows.
 const AMPLIFICATION_SHOWN: usize = 20;

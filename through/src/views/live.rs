@@ -69,7 +69,7 @@ const COLUMNS: &[Of] = &[
 
 const LEGEND: &str = "Sums over the ranks, bytes sent and received; time also of calls that have not returned.";
 /// From the second look on.
-const NEW: &str = "calls/s, rate: since the last look; now: part of the ranks' time since then.";
+const NEW: &str = "calls/s, rate: since the last update; now: share of the ranks' time since then.";
 
 /// What a look found.
 pub struct Look {

@@ -29,7 +29,7 @@ pub const VIEW: View = View {
     sorts: &[],
     entries: "pairs",
     lacks: &[],
-    empty: "the profile holds no messages",
+    empty: "the profile has no messages",
     parts: &[Part { name: "matrix", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -45,12 +45,9 @@ struct All {
 type Of = Column<Pair, All>;
 
 const COLUMNS: &[Of] = &[
-    Of::record(
-        "src",
-        Unit::Rank,
-        "the rank that sent; unknown where nobody can tell. Of hosts: the lowest rank there",
-        |_, pair| Value::some(pair.from.rank(), Value::Number),
-    ),
+    Of::record("src", Unit::Rank, "the rank that sent, if known. Between hosts: the lowest rank there", |_, pair| {
+        Value::some(pair.from.rank(), Value::Number)
+    }),
     Of::shown("from", Unit::Text, |all, pair| Value::owned(all.ends.name(pair.from))),
     Of::record("dst", Unit::Rank, "the rank that received", |_, pair| Value::some(pair.to.rank(), Value::Number)),
     Of::shown("to", Unit::Text, |all, pair| Value::owned(all.ends.name(pair.to))),
@@ -69,8 +66,8 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "how",
         Unit::Text,
-        "`exact`: calls say it. `modelled`: a formula for the algorithm says it (`--modelled`). `measured`: who moved data for the layer says \
-         it. What is known in different ways stands in rows of its own",
+        "`exact`: from the arguments of calls. `modelled`: from a formula for the algorithm (`--modelled`). `measured`: counted by the layer's \
+         transport. Each has its own rows",
         |_, pair| Value::text(pair.how.name()),
     ),
     Of::record("src_memory", Unit::Text, "of copies of GPUs, which have no `src`: `host`, or the GPU", |all, pair| {
@@ -177,10 +174,10 @@ fn legend(context: &Context, pairs: &[Pair]) -> String {
     }
     let is_issued = context.catalog.routes.values().any(|route| is_layer(&route.layer) && !route.arrives);
     if is_issued && !pairs.iter().all(is_copy) {
-        words.push("The row is the rank that issued the operation, also of a get.");
+        words.push("The row is the rank that issued the operation, also for a get.");
     }
     if pairs.iter().any(|pair| pair.how == How::Modelled) {
-        words.push("Modelled: what rings and trees over the ranks in their order send, by formula.");
+        words.push("Modelled: bytes that rings and trees over the ranks in order send, by formula.");
     }
     if is_there(End::Unknown) {
         words.push("?: unknown, or none.");

@@ -20,7 +20,7 @@ pub type OrNothing<T> = Result<T, Box<Document>>;
 /// Names of each kind that are listed.
 const NAMED: usize = 12;
 
-const WITH_SITES: &str = "run the program with COMMSEE_SITES=1, or COMMSEE_SITES=8 for eight callers of each call";
+const WITH_SITES: &str = "run the program with `through run --sites`, or `--sites=8` for eight frames of each call";
 
 fn with_layers() -> String {
     format!("run the program with `through run --hooks {MODULE}`")
@@ -88,7 +88,7 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
 
 /// What a profile of mpisee cannot tell.
 pub fn not_of_mpisee(context: &Context, what: &str) -> Vec<String> {
-    vec![format!("{}: mpisee does not tell {what}; commsee does", context.profile.path.display())]
+    vec![format!("{}: mpisee does not record {what}; commsee does", context.profile.path.display())]
 }
 
 /// Where no call sites were recorded: how to record them.

@@ -26,7 +26,7 @@ pub const VIEW: View = View {
     flag: Flag::Default,
     help: "Operations of each communicator",
     meaning: "for each communicator a table of its operations, by message size",
-    note: "Its JSON also holds `communicators` (as with `-u`), and `stood` (as with `--in-flight`) of a job that did not finish.",
+    note: "Its JSON also has `communicators` (as with `-u`) and, if the job did not finish, `stood` (as with `--in-flight`).",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[
         SortKey::Time,
@@ -42,7 +42,7 @@ pub const VIEW: View = View {
     ],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[
         Part { name: "operations", headings: || column::headings(COLUMNS) },
         Part { name: "involved", headings: || column::headings(INVOLVED) },
@@ -62,25 +62,27 @@ const COLUMNS: &[Of] = &[
     Of::record("comm", Unit::Communicator, "the communicator's name ([names](names.md))", |_, row| {
         Value::text(&row.comm.name)
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |_, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |_, row| {
         Value::maybe(row.comm.label.as_deref())
     }),
     Of::record(
         "comm_size",
         Unit::Count,
-        "its number of processes; both groups of an intercommunicator together",
+        "its number of processes; for an intercommunicator of both groups",
         |_, row| Value::some(row.comm.size, |size| Value::Number(size as i64)),
     ),
-    Of::record("creator", Unit::Text, "the function that made it", |_, row| Value::maybe(row.comm.creator.as_deref())),
+    Of::record("creator", Unit::Text, "the function that created it", |_, row| {
+        Value::maybe(row.comm.creator.as_deref())
+    }),
     Of::new("op", "operation", Unit::Operation, "the operation", |context, row| {
         Value::Operation(context.op(row.sums.op))
     })
     .first(),
     Of::record("class", Unit::Text, "its kind", |context, row| Value::text(context.class(row.sums.op))),
-    Of::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |context, row| {
         Value::Bytes(context.bucket(row.sums.bucket).map(|bucket| bucket.lo).unwrap_or_default())
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; empty for the last bucket", |context, row| {
         Value::some(context.bucket(row.sums.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
@@ -90,26 +92,28 @@ const COLUMNS: &[Of] = &[
         })
     })
     .first(),
-    Of::new("ranks", "ranks", Unit::Count, "how many ranks called", |_, row| Value::Number(row.sums.ranks.into()))
-        .optional(3),
+    Of::new("ranks", "ranks", Unit::Count, "number of ranks that called", |_, row| {
+        Value::Number(row.sums.ranks.into())
+    })
+    .optional(3),
     Of::new("calls", "calls", Unit::Count, "[calls](through.md#how-calls-are-added-up)", |_, row| {
         Value::Number(row.sums.calls)
     })
     .first(),
-    Of::record("failed", Unit::Count, "how many of them returned an error; unknown with `--site`", |context, row| {
+    Of::record("failed", Unit::Count, "calls that returned an error; unknown with `--site`", |context, row| {
         communicators::failed(context, row.sums.failed)
     }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sums.bytes_sent)).last(),
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.sums.bytes_recv)).last(),
     Of::new("time_s", "total", Unit::Seconds, "over all ranks", |_, row| Value::Time(row.sums.time_ns)).optional(2),
-    Of::new("rank_max_s", "max", Unit::Seconds, "of the rank that spent most", |_, row| {
+    Of::new("rank_max_s", "max", Unit::Seconds, "of the rank with the most time", |_, row| {
         Value::Time(row.sums.rank_max_ns)
     }),
     Of::new("rank_avg_s", "avg", Unit::Seconds, "the mean of the ranks that called", |_, row| Value::Mean {
         sum_ns: row.sums.time_ns,
         count: row.sums.ranks.into(),
     }),
-    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row| {
+    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank with the least time", |_, row| {
         Value::Time(row.sums.rank_min_ns)
     }),
     Of::record("time_min_s", Unit::Seconds, "the shortest single call", |_, row| {
@@ -121,22 +125,19 @@ const COLUMNS: &[Of] = &[
 ];
 
 const INVOLVED: &[Column<Involved>] = &[
-    Column::record(
-        "comm",
-        Unit::Communicator,
-        "a communicator that took part in calls of the row `*`",
-        |context, row| Value::text(context.comm(row.comm)),
-    ),
+    Column::record("comm", Unit::Communicator, "a communicator involved in calls of the row `*`", |context, row| {
+        Value::text(context.comm(row.comm))
+    }),
     Column::record("op", Unit::Operation, "the operation", |context, row| Value::Operation(context.op(row.op))),
     Column::record("calls", Unit::Count, "how often, over all ranks", |_, row| Value::Number(row.calls)),
 ];
 
-const LEGEND: &str = "Times are per rank: max is the rank that spent most in an operation, min the one that spent least, avg \
+const LEGEND: &str = "Times are per rank: max and min are the ranks with the most and the least time in an operation, avg \
      the mean of the ranks that called. A collective counts once per communicator; other calls, also on windows and files, once \
      per rank. Sizes are sums over the ranks.";
 
 /// Said where there are families.
-pub const FOLDED: &str = "Communicators that were made alike are one line: --no-families lists each.";
+pub const FOLDED: &str = "Similar communicators share a line: --no-families lists each.";
 
 /// How many communicators are named that took part in calls of the row `*`.
 const NAMED_PARTS: usize = 8;

@@ -22,7 +22,7 @@ pub const VIEW: View = View {
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes],
     entries: "phases",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "phases", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -37,14 +37,14 @@ const COLUMNS: &[Of] = &[
     Of::new("calls", "calls", Unit::Count, "[calls](through.md#how-calls-are-added-up)", |_, row| {
         Value::Number(row.calls)
     }),
-    Of::record("failed", Unit::Count, "how many of them returned an error; unknown with `--site`", |context, row| {
+    Of::record("failed", Unit::Count, "calls that returned an error; unknown with `--site`", |context, row| {
         failed(context, row.failed)
     }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.bytes_sent)).last(),
     Of::new("bytes_recv", "received", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.bytes_recv)).last(),
     Of::record("time_s", Unit::Seconds, "of all calls, over all ranks", |_, row| Value::Time(row.time_ns)),
-    Of::new("mpi_s", "time", Unit::Seconds, "the part of it that is MPI time", |_, row| Value::Time(row.mpi_ns)),
-    Of::new("share", "share", Unit::Share, "of `mpi_s` in the MPI time", |context, row| Value::Share {
+    Of::new("mpi_s", "time", Unit::Seconds, "its MPI time", |_, row| Value::Time(row.mpi_ns)),
+    Of::new("share", "share", Unit::Share, "`mpi_s` as a share of the MPI time", |context, row| Value::Share {
         part: row.mpi_ns as f64,
         whole: context.mpi_ns,
     }),
@@ -52,17 +52,18 @@ const COLUMNS: &[Of] = &[
         "ranks_calling",
         "ranks",
         Unit::Count,
-        "how many ranks called anything in it; like what follows unknown in a profile with less detail",
+        "ranks that called anything in it; this and the next columns are unknown in a profile with less detail",
         |_, row| Value::some(row.spread, |spread| Value::Number(spread.ranks.into())),
     )
     .optional(3)
     .first(),
-    Of::new("rank_max_s", "max", Unit::Seconds, "`mpi_s` of the rank that spent most", |_, row| most(row.spread)),
+    Of::new("rank_max_s", "max", Unit::Seconds, "`mpi_s` of the rank with the most time", |_, row| most(row.spread)),
     Of::new("rank_avg_s", "avg", Unit::Seconds, "the mean of the ranks that called", |_, row| mean(row.spread)),
-    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row| least(row.spread)).optional(2),
+    Of::new("rank_min_s", "min", Unit::Seconds, "of the rank with the least time", |_, row| least(row.spread))
+        .optional(2),
 ];
 
-const LEGEND: &str = "Phases are in the order in which they began. Time is the sum over the ranks without MPI_Init and \
+const LEGEND: &str = "Phases are listed in the order in which they began. Time is the sum over the ranks without MPI_Init and \
      MPI_Finalize, and its share that of the MPI time; max, avg and min are over the ranks that called. A nonblocking \
      receive belongs to the phase in which it was posted.";
 

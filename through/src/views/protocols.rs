@@ -13,15 +13,15 @@ pub const VIEW: View = View {
     command: "layers",
     flag: Flag::Option { option: "by", value: "protocol" },
     help: "messages by size, eager or rendezvous",
-    meaning: "messages by communicator and size: sent at once (eager), or by rendezvous, in which the receiver gets the data or the sender puts \
-              it. Of the layer of messages, unless `--layer` names others. For layers with communicators of their own the algorithms that these chose; CSV \
+    meaning: "messages by communicator and size: sent at once (eager), or by rendezvous, where the receiver gets the data or the sender puts \
+              it. Of the layer of messages, unless `--layer` names others. For layers with their own communicators, the algorithms that they chose; CSV \
               has them where there is nothing else",
     note: "",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no messages of this layer: name another with --layer",
+    empty: "the profile has no messages of this layer: name another with --layer",
     parts: &[
         Part { name: "protocols", headings: || column::headings(COLUMNS) },
         Part { name: "algorithms", headings: || column::headings(algorithms::COLUMNS) },
@@ -39,20 +39,20 @@ const COLUMNS: &[Of] = &[
         Value::Communicator { name: context.comm(row.comm), label: context.label(row.comm) }
     })
     .once(),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.comm))
     }),
-    Of::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |context, row| {
         Value::Bytes(context.bucket(row.bucket).map(|bucket| bucket.lo).unwrap_or_default())
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most these; the last bucket has none", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; empty for the last bucket", |context, row| {
         Value::some(context.bucket(row.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context: &Context, row| {
         Value::some(context.bucket(row.bucket), |bucket| Value::Bucket { lo: bucket.lo, hi: bucket.hi })
     })
     .style(Style::Blank),
-    calls("eager_calls", "messages that were sent at once", |_, row| Value::Number(row.eager.calls)),
+    calls("eager_calls", "messages sent at once", |_, row| Value::Number(row.eager.calls)),
     Of::new("eager_bytes", "eager", Unit::Bytes, "their bytes", |_, row| Value::Bytes(row.eager.bytes))
         .when(|_, rows| is_used(rows, |row| &row.eager)),
     shown_calls(|_, row| count(&row.eager)).when(|_, rows| is_used(rows, |row| &row.eager)),
@@ -64,11 +64,9 @@ const COLUMNS: &[Of] = &[
     Of::new("put_bytes", "put", Unit::Bytes, "their bytes", |_, row| Value::Bytes(row.put.bytes))
         .when(|_, rows| is_used(rows, |row| &row.put)),
     shown_calls(|_, row| count(&row.put)).when(|_, rows| is_used(rows, |row| &row.put)),
-    calls(
-        "other_calls",
-        "any other messages, among them rendezvous of which nobody could tell put from get",
-        |_, row| Value::Number(row.other.calls),
-    ),
+    calls("other_calls", "other messages, and rendezvous where put or get is unknown", |_, row| {
+        Value::Number(row.other.calls)
+    }),
     Of::new("other_bytes", "other", Unit::Bytes, "their bytes", |_, row| Value::Bytes(row.other.bytes))
         .when(|_, rows| is_used(rows, |row| &row.other)),
     shown_calls(|_, row| count(&row.other)).when(|_, rows| is_used(rows, |row| &row.other)),
@@ -91,7 +89,7 @@ fn is_used(rows: &[Protocols], of: fn(&Protocols) -> &Sums) -> bool {
     rows.iter().any(|row| of(row).calls != 0)
 }
 
-const LEGEND: &str = "Bytes and number of messages, by their size: sent at once (eager), or by rendezvous, in which the receiver gets the data \
+const LEGEND: &str = "Bytes and number of messages, by their size: sent at once (eager), or by rendezvous, where the receiver gets the data \
      or the sender puts it. Other: unknown which.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
@@ -123,7 +121,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     if context.filter.has_layer_comms {
         document.tables.push(Table {
             audience: Audience { table: has_algorithms, csv: !has_protocols, json: true },
-            title: Some("algorithms of layers with communicators of their own"),
+            title: Some("algorithms of layers with their own communicators"),
             legend: vec![algorithms::LEGEND.to_owned()],
             ..column::table("algorithms", algorithms::COLUMNS, &context, chosen)
         });

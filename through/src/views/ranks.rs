@@ -21,7 +21,7 @@ pub const VIEW: View = View {
     sorts: &[SortKey::Time, SortKey::Rank],
     entries: "ranks",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "ranks", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -32,7 +32,7 @@ const COLUMNS: &[Of] = &[
     Of::new("rank", "rank", Unit::Rank, "the rank in `MPI_COMM_WORLD`", |_, row| Value::Number(row.process.rank)),
     Of::new("host", "host", Unit::Text, "where it ran", |_, row| Value::text(&row.process.host)),
     Of::record("pid", Unit::Rank, "its process there", |_, row| Value::Number(row.process.pid)),
-    Of::record("state", Unit::Text, "`finished`, that it ended before `MPI_Finalize`, or `running`", |_, row| {
+    Of::record("state", Unit::Text, "`finished`, `running`, or that it ended before `MPI_Finalize`", |_, row| {
         Value::text(&row.process.state)
     }),
     Of::new(
@@ -43,7 +43,7 @@ const COLUMNS: &[Of] = &[
         |_, row| Value::Time(row.process.wall_ns),
     )
     .style(Style::Precise),
-    Of::new("mpi_s", "MPI time", Unit::Seconds, "the part of it inside of MPI calls", |_, row| {
+    Of::new("mpi_s", "MPI time", Unit::Seconds, "the part of it inside MPI calls", |_, row| {
         Value::Time(row.process.mpi_ns)
     })
     .style(Style::Precise),
@@ -52,11 +52,11 @@ const COLUMNS: &[Of] = &[
     })
     .style(Style::Precise)
     .when(|context, _| has_schedule(context)),
-    Of::new("share", "MPI share", Unit::Share, "of the MPI time in the run time", |_, row| Value::Share {
+    Of::new("share", "MPI share", Unit::Share, "MPI time as a share of the run time", |_, row| Value::Share {
         part: row.process.mpi_ns as f64,
         whole: row.process.wall_ns as f64,
     }),
-    Of::new("selected_s", "shown only", Unit::Seconds, "the part of the MPI time that the filters leave", |_, row| {
+    Of::new("selected_s", "shown only", Unit::Seconds, "MPI time of the selected calls", |_, row| {
         Value::Time(row.selected_ns)
     })
     .style(Style::Precise)

@@ -8,19 +8,19 @@ use crate::document::Format;
 /// The page `docs/reference/views.md`, of the views of profiles and of measurements.
 pub fn page<Q: Asked>(views: impl Iterator<Item = &'static View> + Clone, of_measurements: &[View<Q>]) -> String {
     let mut page = String::from(
-        "# Views\n\nWritten from the registry of views, `through/src/views/mod.rs` and `insight/src/views/mod.rs`. What the options mean is told in [`through`](through.md).\n\n\
-         | view | asked for by | formats | `--sort` | `--top` counts | not with |\n|---|---|---|---|---|---|\n",
+        "# Views\n\nWritten from the registry of views, `through/src/views/mod.rs` and `insight/src/views/mod.rs`. [`through`](through.md) explains the options.\n\n\
+         | view | command | formats | `--sort` | `--top` counts | not with |\n|---|---|---|---|---|---|\n",
     );
     let shown = || views.clone().filter(|view| view.command != "run");
     shown().for_each(|view| row(view, &mut page));
     of_measurements.iter().for_each(|view| row(view, &mut page));
-    page += "\nA sort key that a view lacks is ignored. Sizes are whole bytes, times are seconds, shares are fractions (0.25 is a quarter). What is unknown \
-             is empty in CSV and `null` in JSON and Parquet. Parquet has the table of CSV, with counts, ranks and bytes as 64-bit integers, times and fractions as doubles. JSON is one object: `profile` (the path), `meta` (the view `meta`), `overview`, `filters` (in words), \
-             `hidden` (entries left out by `--top`), for traffic `layer`, and the arrays that are named here. Where hook modules recorded layers, every \
+    page += "\nA sort key that a view lacks is ignored. Sizes are whole bytes, times are seconds, shares are fractions (0.25 is a quarter). Unknown values \
+             are empty in CSV and `null` in JSON and Parquet. Parquet has the same table as CSV, with counts, ranks and bytes as 64-bit integers, times and fractions as doubles. JSON is one object: `profile` (the path), `meta` (the view `meta`), `overview`, `filters` (in words), \
+             `hidden` (entries left out by `--top`), for traffic `layer`, and the arrays named here. If hook modules recorded layers, every \
              document has `notes` and `unlinked` ([contributors](#contributors)).\n";
     let mut written: Vec<&str> = Vec::new();
     shown().for_each(|view| section(view, &mut written, &mut page));
-    page += "\n# Views of measurements\n\nOf files that [groupbench](groupbench.md) wrote. JSON has `measurements` (the path) in place of `profile`, no `overview`, and the environment as `meta`.\n";
+    page += "\n# Views of measurements\n\nViews of files by [groupbench](groupbench.md). JSON has `measurements` (the path) instead of `profile`, no `overview`, and the environment as `meta`.\n";
     of_measurements.iter().for_each(|view| section(view, &mut written, &mut page));
     page
 }

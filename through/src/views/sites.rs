@@ -17,13 +17,13 @@ pub const VIEW: View = View {
     command: "sites",
     flag: Flag::Default,
     help: "Lines of the program that call MPI (needs run --sites)",
-    meaning: "the lines of the program that call MPI, heaviest first, in a run with `COMMSEE_SITES=1` ([find the line](../howto/find-the-line.md))",
-    note: "One row per line, communicator and operation. A line that nobody knows is a function with an offset, or a module with one.",
+    meaning: "the lines of the program that call MPI, heaviest first, in a run with `through run --sites` ([find the line](../howto/find-the-line.md))",
+    note: "One row per line, communicator and operation. If the line is unknown, the row shows a function or a module with an offset.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes, SortKey::Comm, SortKey::Op],
     entries: "sites",
     lacks: &[],
-    empty: "the profile holds no call sites",
+    empty: "the profile has no call sites",
     parts: &[Part { name: "sites", headings: || column::headings(COLUMNS) }],
     ask: |question| ask(question, false),
 };
@@ -57,10 +57,10 @@ impl Row {
 type Of = Column<Row>;
 
 const WITH_RANK: &[Of] = &[
-    Of::new("site", "site", Unit::Text, "the line that calls: `grid.c:88`", |_, row| {
+    Of::new("site", "site", Unit::Text, "the line of the call: `grid.c:88`", |_, row| {
         Value::maybe(row.stack.first().map(|spot| spot.text.as_str()))
     }),
-    Of::record("function", Unit::Text, "the function that it is in; of inlined ones the innermost", |_, row| {
+    Of::record("function", Unit::Text, "the function of that line; the innermost one if inlined", |_, row| {
         Value::maybe(row.stack.first().and_then(|spot| spot.function.as_deref()))
     }),
     Of::shown("function", Unit::Text, |_, row| Value::maybe(row.function_beside()))
@@ -73,7 +73,7 @@ const WITH_RANK: &[Of] = &[
     Of::new("op", "operation", Unit::Operation, "the operation", |context, row| {
         Value::Operation(context.op(row.count.op))
     }),
-    Of::new("ranks", "ranks", Unit::Ranks, "the ranks that call there", |_, row| {
+    Of::new("ranks", "ranks", Unit::Ranks, "the ranks that call from there", |_, row| {
         Value::owned(row.count.ranks.to_string())
     })
     .widest(16)
@@ -92,7 +92,7 @@ const WITH_RANK: &[Of] = &[
     Of::record(
         "frames",
         Unit::Frames,
-        "in a run with `COMMSEE_SITES=2` or more: the line and its callers, the outermost last, each with `site` and `function`",
+        "in a run with `--sites=2` or more: the line and its callers, the outermost last, each with `site` and `function`",
         |context, row| match context.catalog.sites.has_stacks() {
             true => {
                 Value::Frames(row.stack.iter().map(|spot| (spot.text.as_str(), spot.function.as_deref())).collect())
@@ -111,7 +111,7 @@ const COLUMNS: &[Of] = match WITH_RANK.split_last() {
 };
 
 const LEGEND: &str = "Time is the sum over the ranks, and its share that of the MPI time.";
-const CALLERS: &str = "Lines with different callers are told apart; the callers: through sites --callees.";
+const CALLERS: &str = "Lines with different callers are separate rows; through sites --callees shows the callers.";
 
 /// Lines that a table shows unless told otherwise.
 const SHOWN: usize = 40;

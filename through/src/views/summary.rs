@@ -14,14 +14,14 @@ pub const VIEW: View = View {
     name: "summary",
     command: "run",
     flag: Flag::Default,
-    help: "The summary behind a job",
+    help: "The summary after a job",
     meaning: "the summary of `through run`",
     note: "",
     formats: &[Format::Summary],
     sorts: &[],
     entries: "communicators",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "summary", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -55,7 +55,7 @@ const COLUMNS: &[Of] = &[
     .style(Style::Blank),
 ];
 
-const COMMUNICATORS: usize = 8;
+const COMMUNICATORS: usize = 7;
 /// Where a job did not finish, its in-flight calls have the room of communicators.
 const CALLS: usize = 4;
 
@@ -73,14 +73,14 @@ fn ask(question: &Question) -> Result<Document, Error> {
     // Whoever ran the job tells the rest.
     document.head.lines.retain(|line| matches!(line.name, "layers" | "unlinked"));
     let crowded = crowded(&context.catalog).map(|text| Line { name: "note", text, paint: None });
-    let mut room = COMMUNICATORS - usize::from(crowded.is_some());
+    let mut room = COMMUNICATORS - usize::from(crowded.is_some()) - document.head.lines.len();
     let in_flight = in_flight::unfinished(&context)?;
     if in_flight.is_none() {
         let spent = efficiency::line(&context).ok().flatten();
         document.head.lines.extend(spent.into_iter().chain(advise::lines(&context, false).unwrap_or_default()));
     }
     if let Some(table) = in_flight {
-        room -= CALLS + 1 + document.head.lines.len();
+        room = room.saturating_sub(CALLS + 1);
         let more = More { most: CALLS, one: "more group", hint: ": through --in-flight" };
         document.tables.push(Table { title: None, more: Some(more), ..table });
     }

@@ -23,7 +23,7 @@ pub const VIEW: View = View {
     sorts: &[],
     entries: "events",
     lacks: &[],
-    empty: "the profile holds no events",
+    empty: "the profile has no events",
     parts: &[],
     ask,
 };
@@ -33,7 +33,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let profile = &context.profile;
     let clocks = clocks(profile)?;
     if clocks.is_empty() {
-        let how = "has no timeline: run the program with COMMSEE_TRACE=1";
+        let how = "has no timeline: run the program with `through run --trace`";
         return Ok(Document {
             found: Found::NotRecorded,
             reasons: vec![format!("{}: {how}", profile.path.display())],
@@ -56,7 +56,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut beside = Vec::new();
     if lost > 0 {
         let events = units::count(lost as u64, "event");
-        beside.push(format!("{events} were overwritten (ring buffer full): COMMSEE_TRACE=64M keeps more"));
+        beside.push(format!("{events} were overwritten (ring buffer full): through run --trace=64M keeps more"));
     }
     if messages.unmatched > 0 {
         let messages = units::count(messages.unmatched, "message");

@@ -17,13 +17,13 @@ pub const VIEW: View = View {
     command: "",
     flag: Flag::Switch { short: None, long: "flat" },
     help: "One list: communicator, operation and size, the costliest first",
-    meaning: "communicators, operations and message sizes, the one that contributes most first, with the share that all up to it make up",
-    note: "Shares are those of what `--sort` names: MPI time unless told otherwise, `calls` or `bytes` (sent and received). Calls outside of the run time, such as `MPI_Init`, are left out.",
+    meaning: "communicators, operations and message sizes, the costliest first, with running totals of their shares",
+    note: "Shares are of the MPI time or, with `--sort`, of `calls` or `bytes` (sent and received). Calls outside the run time, such as `MPI_Init`, are left out.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Calls, SortKey::Bytes],
     entries: "rows",
     lacks: &[],
-    empty: "the profile holds no calls",
+    empty: "the profile has no calls",
     parts: &[Part { name: "top", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -49,7 +49,7 @@ const COLUMNS: &[Of] = &[
     Of::record("comm", Unit::Communicator, "the communicator's name", |context, row| {
         Value::text(context.comm(row.row.comm))
     }),
-    Of::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Of::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.row.comm))
     }),
     Of::shown("communicator", Unit::Communicator, |context, row| match &row.title {
@@ -59,10 +59,10 @@ const COLUMNS: &[Of] = &[
     Of::new("op", "operation", Unit::Operation, "the operation", |context, row| {
         Value::Operation(context.op(row.row.op))
     }),
-    Of::record("bucket_lo", Unit::Bytes, "message sizes of more than so many bytes", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |context, row| {
         Value::some(context.bucket(row.row.bucket), |bucket| Value::Bytes(bucket.lo))
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most so many; unknown: the last bucket", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many; unknown for the last bucket", |context, row| {
         Value::some(context.bucket(row.row.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::shown("bytes", Unit::Bucket, |context, row| {
@@ -74,18 +74,18 @@ const COLUMNS: &[Of] = &[
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.row.bytes_sent)).optional(3),
     Of::record("bytes_recv", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.row.bytes_recv)),
     Of::new("time_s", "time", Unit::Seconds, "over all ranks", |_, row| Value::Time(row.row.time_ns)),
-    Of::new("share", "share", Unit::Share, "of what rows are sorted by, in that of all rows", |_, row| Value::Share {
+    Of::new("share", "share", Unit::Share, "of the sort key, over all rows", |_, row| Value::Share {
         part: row.weight as f64,
         whole: row.whole as f64,
     }),
-    Of::new("cumulated", "together", Unit::Share, "the same of this row and all before it", |_, row| Value::Share {
+    Of::new("cumulated", "together", Unit::Share, "sum of the shares up to this row", |_, row| Value::Share {
         part: row.cumulated as f64,
         whole: row.whole as f64,
     }),
 ];
 
 const LEGEND: &str =
-    "Time is the sum over the ranks; share: of all rows that filters leave; together: of this row and all above it.";
+    "Time is the sum over the ranks; share: of all selected rows; together: sum of the shares up to this row.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let context = Rc::new(Context::of(question)?);

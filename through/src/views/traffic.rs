@@ -48,7 +48,7 @@ pub fn asked(
         false => Traffic::Layers { is_modelled: question.is_modelled },
     };
     if question.is_modelled && traffic == Traffic::Mpi {
-        let why = "--modelled is about collectives of a layer below MPI: name it, such as";
+        let why = "--modelled needs a layer below MPI with collectives, such as";
         return Err(Error::Argument(format!("{why} --layer nccl")));
     }
     let filter = match traffic {
@@ -92,12 +92,12 @@ fn left_out(left: &Left) -> Vec<String> {
     let sentence = |(why, functions, calls, bytes): (&Why, Vec<&str>, i64, u64)| {
         let why = match why {
             Why::OnlyModelled => {
-                "whom an algorithm sends data to is not told by calls; --modelled shows what rings and trees send"
+                "calls do not show to which ranks an algorithm sends data; --modelled estimates it for rings and trees"
                     .to_owned()
             }
-            Why::NoModel(algorithm) => format!("there is no model for {algorithm}, which may use switches"),
-            Why::NotTold => "calls do not tell how much goes to whom".to_owned(),
-            Why::RanksNotKnown(comm) => format!("which processes are the ranks of {comm}, or its root, is not known"),
+            Why::NoModel(algorithm) => format!("there is no model for {algorithm}"),
+            Why::NotTold => "calls do not show how much each rank gets".to_owned(),
+            Why::RanksNotKnown(comm) => format!("the processes of the ranks of {comm}, or its root, are unknown"),
             Why::TooManyRanks(comm) => format!("{comm} has too many ranks to list all pairs of them"),
         };
         let (functions, verb) = (functions.join(", "), if functions.len() > 1 { "are" } else { "is" });
@@ -115,9 +115,9 @@ fn reasons(context: &Context, traffic: Traffic) -> Result<Vec<String>, Error> {
         }
         Traffic::Mpi if !has_messages(&context.profile)? => {
             let layers = match context.catalog.routes.values().find(|route| !route.layer.is_empty() && !route.arrives) {
-                Some(route) => format!("what they moved between ranks: --layer {}", route.layer),
+                Some(route) => format!("traffic between ranks: --layer {}", route.layer),
                 None => {
-                    format!("what they move between ranks: run with --hooks {MODULE}, then --layer {MESSAGES}")
+                    format!("traffic between ranks: run with --hooks {MODULE}, then --layer {MESSAGES}")
                 }
             };
             vec![
@@ -125,7 +125,7 @@ fn reasons(context: &Context, traffic: Traffic) -> Result<Vec<String>, Error> {
                 format!("its collective calls: through {}; {layers}", quoted(path)),
             ]
         }
-        Traffic::Mpi => nothing::no_match(context, "the profile holds no messages"),
-        Traffic::Layers { .. } => nothing::no_match(context, "the profile holds no transfers"),
+        Traffic::Mpi => nothing::no_match(context, "the profile has no messages"),
+        Traffic::Layers { .. } => nothing::no_match(context, "the profile has no transfers"),
     })
 }

@@ -24,7 +24,7 @@ pub const VIEW: View = View {
     sorts: &[],
     entries: "rows",
     lacks: &[],
-    empty: "the profile holds no transfers",
+    empty: "the profile has no transfers",
     parts: &[Part { name: "transfers", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -52,7 +52,7 @@ const COLUMNS: &[Of] = &[
     Of::record("scope", Unit::Text, "the layer's own group of processes", |context, row| {
         route(context, row, |route| &route.scope)
     }),
-    Of::record("src", Unit::Rank, "the rank that sent; unknown where nobody can tell", |context, row| {
+    Of::record("src", Unit::Rank, "the rank that sent, if known", |context, row| {
         Value::some(ends(context, row).0.rank(), Value::Number)
     }),
     Of::record("dst", Unit::Rank, "the rank that received", |context, row| {
@@ -61,16 +61,16 @@ const COLUMNS: &[Of] = &[
     Of::record("remote", Unit::Count, "1: the peer belongs to another `MPI_COMM_WORLD`", |_, row| {
         Value::Number((row.peer == End::Remote).into())
     }),
-    Of::record("bucket_lo", Unit::Bytes, "operations of more bytes than these", |context, row| {
+    Of::record("bucket_lo", Unit::Bytes, "operations with more bytes than this", |context, row| {
         Value::Bytes(context.bucket(row.bucket).map(|bucket| bucket.lo).unwrap_or_default())
     }),
-    Of::record("bucket_hi", Unit::Bytes, "and at most these", |context, row| {
+    Of::record("bucket_hi", Unit::Bytes, "and at most this many", |context, row| {
         Value::some(context.bucket(row.bucket).and_then(|bucket| bucket.hi), Value::Bytes)
     }),
     Of::record("calls", Unit::Count, "operations of the layer", |_, row| Value::Number(row.sums.calls)),
     Of::record("bytes", Unit::Bytes, "their bytes", |_, row| Value::Bytes(row.sums.bytes)),
     Of::record("later", Unit::Count, "asynchronous completions", |_, row| Value::Number(row.sums.later)),
-    Of::record("time_s", Unit::Seconds, "how long these took", |_, row| {
+    Of::record("time_s", Unit::Seconds, "their time", |_, row| {
         Value::some((row.sums.later > 0).then_some(row.sums.time_ns), Value::Time)
     }),
     Of::record("time_min_s", Unit::Seconds, "the shortest of them", |_, row| {
@@ -82,16 +82,16 @@ const COLUMNS: &[Of] = &[
     Of::record(
         "role",
         Unit::Text,
-        "`message`, `wire` or `device`; empty where the module does not say",
+        "`message`, `wire` or `device`; empty if the module does not report it",
         |context, row| {
             context.catalog.routes.get(&row.route).map_or(Value::Unknown, |route| Value::text(route.role.name()))
         },
     ),
-    Of::record("layer_comm", Unit::Communicator, "the layer's communicator that it happened on", |context, row| {
+    Of::record("layer_comm", Unit::Communicator, "the layer's communicator", |context, row| {
         let known = row.layer_comm.and_then(|comm| context.catalog.communicators.get(&comm));
         known.map_or(Value::Unknown, |comm| Value::text(comm.name.as_str()))
     }),
-    Of::record("within", Unit::Text, "the function of the layer's call that it happened in", |context, row| {
+    Of::record("within", Unit::Text, "the layer's call in which it happened", |context, row| {
         let known = row.within.and_then(|route| context.catalog.routes.get(&route));
         known.map_or(Value::Unknown, |route| Value::text(&route.function))
     }),

@@ -15,7 +15,7 @@ pub const DOWN: View = View {
     command: "sites",
     flag: Flag::Switch { short: None, long: "callees" },
     help: "Tree from main down to the MPI calls (needs --sites=N in the run)",
-    meaning: "the callers of MPI calls as a tree, from the outermost function to the call, in a run with `COMMSEE_SITES=N` \
+    meaning: "the callers of MPI calls as a tree, from the outermost function to the call, in a run with `through run --sites=N` \
               ([find the line](../howto/find-the-line.md))",
     note: "`--format folded` and `--format speedscope` write it for tools that draw flame graphs: whole stacks with their nanoseconds, \
            the outermost function first.",
@@ -23,7 +23,7 @@ pub const DOWN: View = View {
     sorts: &[SortKey::Time],
     entries: "lines",
     lacks: &[],
-    empty: "the profile holds no call sites",
+    empty: "the profile has no call sites",
     parts: &[Part { name: "tree", headings: || column::headings(COLUMNS) }],
     ask: |question| ask(question, Direction::Down),
 };
@@ -32,7 +32,7 @@ pub const UP: View = View {
     name: "callers, bottom up",
     flag: Flag::Switch { short: None, long: "callers" },
     help: "Tree from each MPI call up to its callers (needs --sites=N in the run)",
-    meaning: "the same the other way round: each operation, and below it who called",
+    meaning: "the same bottom up: each operation, and below it its callers",
     note: "In `--format folded` and `--format speedscope` the operation is the outermost.",
     ask: |question| ask(question, Direction::Up),
     ..DOWN
@@ -46,11 +46,11 @@ struct Row {
 type Of = Column<Row>;
 
 const COLUMNS: &[Of] = &[
-    Of::record("id", Unit::Rank, "the number of the line", |_, row| Value::Number(row.number as i64)),
-    Of::record("parent", Unit::Rank, "that of the line above it in the tree", |_, row| {
+    Of::record("id", Unit::Rank, "number of the line", |_, row| Value::Number(row.number as i64)),
+    Of::record("parent", Unit::Rank, "number of its parent line in the tree", |_, row| {
         Value::some(row.node.parent, |parent| Value::Number(parent as i64))
     }),
-    Of::record("depth", Unit::Count, "how many lines are above it", |_, row| Value::Number(row.node.depth as i64)),
+    Of::record("depth", Unit::Count, "its depth in the tree", |_, row| Value::Number(row.node.depth as i64)),
     Of::shown("called from", Unit::Text, |context, row| Value::owned(indented(context, &row.node))).widest(48),
     Of::record("op", Unit::Operation, "the operation, where the line is a call of MPI", |context, row| {
         match row.node.what {
@@ -64,7 +64,7 @@ const COLUMNS: &[Of] = &[
     }),
     Of::record("site", Unit::Text, "the line in it", |_, row| site(row)),
     Of::shown("line", Unit::Text, |_, row| site(row)).style(Style::Blank),
-    Of::new("calls", "calls", Unit::Count, "MPI calls that were made through it, of all ranks", |_, row| {
+    Of::new("calls", "calls", Unit::Count, "MPI calls through it, over all ranks", |_, row| {
         Value::Number(row.node.calls)
     }),
     Of::new("bytes_sent", "sent", Unit::Bytes, "over all ranks", |_, row| Value::Bytes(row.node.bytes_sent))
@@ -98,7 +98,7 @@ fn title<'a>(context: &'a Context, what: &'a What) -> &'a str {
 }
 
 const LEGEND: &str =
-    "Time is the sum over the ranks in MPI calls that were made through a line, and its share that of the MPI time.";
+    "Time is the sum over the ranks in MPI calls made through a line, and its share that of the MPI time.";
 
 /// Lines that a table shows unless told otherwise.
 const SHOWN: usize = 60;

@@ -20,14 +20,14 @@ pub const VIEW: View = View {
     command: "waits",
     flag: Flag::Default,
     help: "Who waited for whom",
-    meaning: "time that ranks waited for others: bounds for barriers and for collectives in which all ranks exchange, from counters; exact times by Scalasca's definitions where there is a timeline",
-    note: "[Find out who waits](../howto/find-the-reason.md#who-waits-for-whom) tells what the bounds rest on. `operations` sums up the ranks; `pairs` has what a timeline tells, for each rank that waited, the rank that it waited for, and the call site. \
-           `clock_error_s` is by how much times of two ranks may be wrong against each other. `lost_events` of the timeline were overwritten: with any, it tells of the end of the run alone.",
+    meaning: "time that ranks waited for others: from counters, bounds for barriers and for collectives in which all ranks exchange data; with a timeline, exact times by Scalasca's definitions",
+    note: "[Find out who waits](../howto/find-the-reason.md#who-waits-for-whom) explains the bounds. `operations` has sums over the ranks; `pairs` has, from a timeline, each rank that waited, the rank that it waited for, and the call site. \
+           `clock_error_s` is the largest clock error between two ranks. `lost_events` is the number of overwritten events: if not 0, the timeline covers only the end of the run.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "operations",
     lacks: &[],
-    empty: "no barrier and no collective in which all ranks exchange was called on more than one rank; other operations need a timeline: COMMSEE_TRACE=1",
+    empty: "no barrier or all-to-all collective on more than one rank; other operations need a timeline: through run --trace",
     parts: &[
         Part { name: "waits", headings: || column::headings(WAITS) },
         Part { name: "operations", headings: || column::headings(OPERATIONS) },
@@ -76,7 +76,7 @@ const WAITS: &[Column<Wait>] = &[
     Column::record("comm", Unit::Communicator, "the communicator's name", |context, row| {
         Value::text(context.comm(row.comm))
     }),
-    Column::record("label", Unit::Text, "what `MPI_Comm_set_name` called it", |context, row| {
+    Column::record("label", Unit::Text, "its label, set by `MPI_Comm_set_name`", |context, row| {
         Value::maybe(context.label(row.comm))
     }),
     Column::record("op", Unit::Operation, "the operation", |context, row| Value::Operation(context.op(row.op))),
@@ -84,25 +84,25 @@ const WAITS: &[Column<Wait>] = &[
     Column::record(
         "wait_min_s",
         Unit::Seconds,
-        "it waited at least this long; null: counters cannot tell",
+        "it waited at least this long; null: counters do not show it",
         |_, row| Value::some(row.bounds, |(least, _)| Value::Time(least)),
     ),
     Column::record("wait_max_s", Unit::Seconds, "and at most this long", |_, row| {
         Value::some(row.bounds, |(_, most)| Value::Time(most))
     }),
-    Column::record("state", Unit::Text, "Scalasca's name of the wait state, where a timeline tells", |_, row| {
+    Column::record("state", Unit::Text, "Scalasca's name of the wait state, from a timeline", |_, row| {
         Value::some(row.exact, |(state, _)| Value::text(state.name()))
     }),
     Column::record(
         "wait_s",
         Unit::Seconds,
-        "how long it waited in that state, by the timeline: at least, where that has lost events",
+        "its waiting in that state, from the timeline; a lower bound if events were lost",
         |_, row| Value::some(row.exact, |(_, wait_ns)| Value::Time(wait_ns)),
     ),
     Column::record(
         "late_ranks",
         Unit::Ranks,
-        "whom it waited for: by the timeline those that caused a quarter of it or more, else those that were always late; empty where it was a new one each time",
+        "the ranks that it waited for: from a timeline those that caused at least a quarter of the waiting, else those that were always late; empty if they changed each time",
         |_, row| Value::owned(row.late.to_string()),
     ),
 ];
@@ -126,7 +126,9 @@ const OPERATIONS: &[OfOperation] = &[
         |_, row| Value::some(row.time_ns, Value::Time),
     )
     .style(Style::Blank),
-    OfOperation::record("wait_min_s", Unit::Seconds, "waiting, at least, over all members", |_, row| least(row)),
+    OfOperation::record("wait_min_s", Unit::Seconds, "lower bound of the waiting over all members", |_, row| {
+        least(row)
+    }),
     OfOperation::record("wait_max_s", Unit::Seconds, "and at most", |_, row| most(row)),
     OfOperation::shown("waiting", Unit::Seconds, |_, row| least(row))
         .style(Style::Blank)
@@ -137,13 +139,9 @@ const OPERATIONS: &[OfOperation] = &[
     })
     .style(Style::Blank)
     .when(|_, rows| is_timed(rows)),
-    OfOperation::new(
-        "state",
-        "state",
-        Unit::Text,
-        "Scalasca's name of the wait state, where a timeline tells",
-        |_, row| Value::some(row.exact, |(state, _)| Value::text(state.name())),
-    )
+    OfOperation::new("state", "state", Unit::Text, "Scalasca's name of the wait state, from a timeline", |_, row| {
+        Value::some(row.exact, |(state, _)| Value::text(state.name()))
+    })
     .style(Style::Blank)
     .when(|_, rows| is_timed(rows)),
     // What a timeline tells matters more.
@@ -158,7 +156,7 @@ const OPERATIONS: &[OfOperation] = &[
     OfOperation::record(
         "late",
         Unit::Text,
-        "whether the same ranks were late each time: `same`, `mixed`, or `changing`, which may also mean that nobody waited and calls took long for another reason",
+        "whether the same ranks were late each time: `same`, `mixed`, or `changing`, which may also mean slow calls without waiting",
         |_, row| {
             Value::some(row.pattern, |pattern| {
                 Value::text(match pattern {
@@ -172,7 +170,7 @@ const OPERATIONS: &[OfOperation] = &[
     OfOperation::record(
         "late_ranks",
         Unit::Ranks,
-        "whom the others waited for, if it was not a new one each time",
+        "the ranks that the others waited for; empty if they changed each time",
         |_, row| Value::owned(row.late.to_string()),
     ),
     OfOperation::shown("late rank", Unit::Text, |_, row| match row.pattern {
@@ -190,7 +188,7 @@ const OPERATIONS: &[OfOperation] = &[
     OfOperation::record(
         "refused",
         Unit::Text,
-        "why nothing can be said: `calls differ`, `intercommunicator`",
+        "why the waiting is unknown: `calls differ`, `intercommunicator`",
         |_, row| Value::some(row.refused, |refused| Value::text(reason(refused))),
     ),
 ];
@@ -230,23 +228,22 @@ const PAIRS: &[OfPair] = &[
     OfPair::new("late_rank", "waited for", Unit::Rank, "the rank that it waited for", |_, row| {
         Value::Number(row.late_rank)
     }),
-    OfPair::new("times", "times", Unit::Count, "in how many calls", |_, row| Value::Number(row.times as i64))
-        .optional(2),
-    OfPair::new("wait_s", "waiting", Unit::Seconds, "how long, over these calls", |_, row| Value::Time(row.wait_ns)),
-    OfPair::new("site", "at", Unit::Text, "the line of the call, where call sites were recorded", |context, row| {
+    OfPair::new("times", "times", Unit::Count, "number of calls", |_, row| Value::Number(row.times as i64)).optional(2),
+    OfPair::new("wait_s", "waiting", Unit::Seconds, "waiting in these calls", |_, row| Value::Time(row.wait_ns)),
+    OfPair::new("site", "at", Unit::Text, "the line of the call, if call sites were recorded", |context, row| {
         Value::maybe(row.site.and_then(|site| context.catalog.sites.spot(site)).map(|spot| spot.text.as_str()))
     })
     .style(Style::Blank)
     .when(|_, rows| rows.iter().any(|row| row.site.is_some())),
 ];
 
-const LEGEND: &str = "Waiting is between the two bounds, which follow from counters: whoever spends least in a barrier or an exchange \
-     was late. They meet if the same rank is late each time. A rank that loses its processor in a call seems to wait there.";
-const WITHOUT_TIMELINE: &str = " A timeline (COMMSEE_TRACE=1) tells exactly.";
+const LEGEND: &str = "Waiting is between the two bounds, computed from counters: the rank with the least time in a barrier or an exchange \
+     was late. They meet if the same rank is late each time. A rank that loses its processor in a call seems to wait.";
+const WITHOUT_TIMELINE: &str = " A timeline (through run --trace) gives exact times.";
 const PARTIAL: &str =
-    "timeline: the part that the timeline still has, from the end of the run, and the state that Scalasca names so.";
-const TIMELINE: &str = "timeline: what ranks waited for others, by the timeline, and the state that Scalasca names so.";
-const BOUNDS: &str = "at most: with at least, the bounds of the waiting that follow from counters alone.";
+    "timeline: the waiting at the end of the run, which the timeline covers, with Scalasca's name of the state.";
+const TIMELINE: &str = "timeline: the waiting from the timeline, with Scalasca's name of the state.";
+const BOUNDS: &str = "at most: with at least, the bounds of the waiting from counters alone.";
 
 fn reason(refused: Refused) -> &'static str {
     match refused {
@@ -263,7 +260,7 @@ fn left_out(refused: Refused, operations: usize) -> String {
         (Refused::Intercommunicator, 1) => "on an intercommunicator, where ranks wait for the other group only",
         (Refused::Intercommunicator, _) => "on intercommunicators, where ranks wait for the other group only",
     };
-    format!("{count} {which}: nothing can be said")
+    format!("{count} {which}: waiting is unknown")
 }
 
 fn ask(question: &Question) -> Result<Document, Error> {
@@ -329,7 +326,7 @@ fn legend(is_exact: bool, timeline: Option<&Timed>) -> Vec<String> {
 }
 
 fn lost(timed: &Timed) -> String {
-    format!("{}, those of the beginning: COMMSEE_TRACE=64M keeps more.", timed.lost())
+    format!("{}, from the beginning: through run --trace=64M keeps more.", timed.lost())
 }
 
 fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) -> crate::document::Table {
@@ -337,7 +334,7 @@ fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) 
     pairs.sort_by_key(|waited| Reverse(waited.wait_ns));
     let mut table = column::table("pairs", PAIRS, context, pairs);
     let most = question.top_of_table(SHOWN).filter(|most| *most > 0).unwrap_or(usize::MAX);
-    table.title = Some("Who waited for whom, by the timeline");
+    table.title = Some("Who waited for whom, from the timeline");
     table.more = Some(More { most, one: "more pair", hint: ": --top 0" });
     table
 }
@@ -345,16 +342,14 @@ fn heaviest(context: &Rc<Context>, mut pairs: Vec<Waited>, question: &Question) 
 fn remarks(context: &Context, timeline: Option<&Timed>, is_timed: bool) -> Result<Vec<String>, Error> {
     let mut remarks = Vec::new();
     if !is_timed && !clocks(&context.profile)?.is_empty() {
-        remarks.push("the timeline is left out: it knows no sizes, phases and sums of time".to_owned());
+        remarks.push("the timeline is left out: it has no sizes, phases and sums of time".to_owned());
     }
     let Some(timed) = timeline else { return Ok(remarks) };
     let is_kept = |(comm, op): (i64, i64)| context.filter.has_comm(comm) && context.filter.has_op(op);
     match timed.rootless.iter().filter(|(call, _)| is_kept(**call)).map(|(_, calls)| calls).sum::<u64>() {
         0 => {}
-        1 => remarks.push("1 collective with a root is left out: the root changed, or no bytes tell it".to_owned()),
-        calls => {
-            remarks.push(format!("{calls} collectives with a root are left out: the root changed, or no bytes tell it"))
-        }
+        1 => remarks.push("1 collective with a root is left out: its root is unknown".to_owned()),
+        calls => remarks.push(format!("{calls} collectives with a root are left out: their roots are unknown")),
     }
     Ok(remarks)
 }
@@ -372,11 +367,11 @@ fn untold(context: &Context, is_timed: bool) -> Result<Option<String>, Error> {
     };
     let how = match (is_timed, clocks(&context.profile)?.is_empty()) {
         (true, _) => "and the timeline has none",
-        (false, true) => "a timeline does (COMMSEE_TRACE=1)",
+        (false, true) => "a timeline does (through run --trace)",
         (false, false) => "the timeline does",
     };
     let path = context.profile.path.display();
-    Ok(Some(format!("{path}: counters tell nothing of waiting in {what}: {how}")))
+    Ok(Some(format!("{path}: counters do not show waiting in {what}: {how}")))
 }
 
 /// By communicator, operation and rank; of states that only a timeline tells one row each.

@@ -18,7 +18,7 @@ const MOST_SLOTS: usize = 1 << 24;
 
 /// `4`, `4x32`, or `node1:32,node2:16`. Nodes without a number of slots share the ranks evenly.
 pub fn parse(text: &str, ranks: usize) -> Result<Vec<Node>, Error> {
-    let wrong = || Error::Name(format!("'{text}' are no nodes: write 4, 4x32 or node1:32,node2:32"));
+    let wrong = || Error::Name(format!("'{text}' is not a list of nodes: write 4, 4x32 or node1:32,node2:32"));
     let number = |word: &str| word.trim().parse::<usize>().ok().filter(|number| (1..=MOST_SLOTS).contains(number));
     let share = |nodes: usize, at: usize| ranks / nodes + usize::from(at < ranks % nodes);
     if text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains([':', ',', '.']) {

@@ -17,15 +17,15 @@ pub const VIEW: View<Question> = View {
     name: "bench cmp",
     command: "bench cmp",
     flag: Flag::Default,
-    help: "What two files of measurements differ in",
+    help: "Differences between two files of measurements",
     meaning: "two files of measurements, A and B, case by case",
-    note: "Medians whose intervals at 95 % do not overlap are `faster` or `slower` in B; otherwise no difference was shown, which is no proof that there is none. \
-           What is not comparable says why in `reason`. `environment` lists the keys in which the files differ.",
+    note: "Medians whose intervals at 95 % do not overlap are `faster` or `slower` in B; otherwise no difference was shown, which does not prove that there is none. \
+           `reason` says why a case is not comparable. `environment` lists the keys in which the files differ.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "measurements",
     lacks: &[],
-    empty: "the files hold no measurements yet",
+    empty: "the files have no measurements yet",
     parts: &[
         Part { name: "compared", headings: || column::headings(COLUMNS) },
         Part { name: "environment", headings: || column::headings(ENVIRONMENT) },
@@ -41,7 +41,7 @@ const COLUMNS: &[Of] = &[
     Of::record("n", Unit::Count, "groups", |_, row| Value::Number(row.case.n as i64)),
     Of::record("g", Unit::Count, "ranks of each group", |_, row| Value::Number(row.case.g as i64)),
     Of::new("k", "k", Unit::Count, "ranks of each group that are active", |_, row| Value::Number(row.case.k as i64)),
-    Of::record("library", Unit::Text, "what moved the data", |_, row| Value::text(&row.case.library)),
+    Of::record("library", Unit::Text, "the library that moved the data", |_, row| Value::text(&row.case.library)),
     Of::record("buffers", Unit::Text, "where the buffers are", |_, row| Value::text(&row.case.buffers)),
     Of::record("crosses_hosts", Unit::YesNo, "whether a message leaves its host", |_, row| {
         Value::Flag(row.case.crosses_hosts)
@@ -78,13 +78,13 @@ const COLUMNS: &[Of] = &[
 type OfKey = Column<Difference, ()>;
 
 const ENVIRONMENT: &[OfKey] = &[
-    OfKey::new("key", "differs", Unit::Text, "what the files differ in", |_, row| Value::text(&row.key)),
+    OfKey::new("key", "differs", Unit::Text, "the key that differs", |_, row| Value::text(&row.key)),
     OfKey::new("a", "in A", Unit::Text, "its values in A", |_, row| Value::text(&row.a)).widest(28),
     OfKey::new("b", "in B", Unit::Text, "its values in B", |_, row| Value::text(&row.b)).widest(28),
 ];
 
-const LEGEND: &str = "B is faster or slower where the intervals of the medians at 95 % do not overlap. Launches differ by more than \
-     samples within one: take several of each.";
+const LEGEND: &str = "B is faster or slower if the 95 % intervals of the medians do not overlap. Launches differ by more than \
+     the samples within one: measure several launches of each.";
 
 /// The document, and what it was made of.
 pub fn document(question: &Question) -> Result<(Document, Vec<Compared>), Error> {

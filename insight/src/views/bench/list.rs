@@ -16,15 +16,15 @@ pub const VIEW: View<Question> = View {
     name: "bench",
     command: "bench",
     flag: Flag::Default,
-    help: "What was measured: times and bandwidths by pattern, library and size",
-    meaning: "what groupbench measured: one row for each pattern, library and size ([how to](../howto/measure-the-machine.md))",
-    note: "Times are those of the slowest rank. Launches are taken together: the median is that of their medians, and the interval spans theirs. \
-           Bandwidth is what the busiest group sends or receives over the median time; where no message leaves its group, the busiest rank.",
+    help: "Times and bandwidths by pattern, library and size",
+    meaning: "measurements of groupbench: one row for each pattern, library and size ([how to](../howto/measure-the-machine.md))",
+    note: "Times are those of the slowest rank. Launches are combined: the median of their medians, and an interval that spans theirs. \
+           Bandwidth is the bytes that the busiest group sends or receives over the median time; if no message leaves its group, those of the busiest rank.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[SortKey::Time, SortKey::Bytes, SortKey::Bandwidth],
     entries: "measurements",
     lacks: &[],
-    empty: "the file holds no measurements yet",
+    empty: "the file has no measurements yet",
     parts: &[Part { name: "measured", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -45,21 +45,26 @@ const COLUMNS: &[Of] = &[
     Of::record("n", Unit::Count, "groups", |_, row| number(row.case.n)),
     Of::record("g", Unit::Count, "ranks of each group", |_, row| number(row.case.g)),
     Of::new("k", "k", Unit::Count, "ranks of each group that are active", |_, row| number(row.case.k)),
-    Of::new("library", "library", Unit::Text, "what moved the data", |_, row| Value::text(&row.case.library))
-        .when(|layout, _| !layout.has_sections),
+    Of::new("library", "library", Unit::Text, "the library that moved the data", |_, row| {
+        Value::text(&row.case.library)
+    })
+    .when(|layout, _| !layout.has_sections),
     Of::record("buffers", Unit::Text, "where the buffers are", |_, row| Value::text(&row.case.buffers)),
     Of::new("bytes", "bytes", Unit::Bytes, "the count that the pattern divides over its messages", |_, row| {
         Value::Bytes(row.case.bytes)
     })
     .style(Style::Zero),
     Of::record("message_bytes", Unit::Bytes, "its largest message", |_, row| Value::Bytes(row.message_bytes)),
-    Of::record("group_bytes", Unit::Bytes, "what the busiest group sends to others or receives from them", |_, row| {
-        Value::Bytes(row.group_bytes)
-    }),
+    Of::record(
+        "group_bytes",
+        Unit::Bytes,
+        "bytes that the busiest group sends to others or receives from them",
+        |_, row| Value::Bytes(row.group_bytes),
+    ),
     Of::record(
         "rank_bytes",
         Unit::Bytes,
-        "the same of the busiest rank, messages inside its group included",
+        "the same for the busiest rank, including messages inside its group",
         |_, row| Value::Bytes(row.rank_bytes),
     ),
     Of::record("total_bytes", Unit::Bytes, "all messages", |_, row| Value::Bytes(row.total_bytes)),
@@ -84,13 +89,9 @@ const COLUMNS: &[Of] = &[
         "of the busiest group, else of the busiest rank, at the median",
         |_, row| Value::some(row.bandwidth(), Value::Rate),
     ),
-    Of::new(
-        "latency_s",
-        "latency",
-        Unit::Seconds,
-        "half the round trip of the first pair, where it was measured",
-        |_, row| Value::some(row.half_trip_s, time),
-    )
+    Of::new("latency_s", "latency", Unit::Seconds, "half the round trip of the first pair, if measured", |_, row| {
+        Value::some(row.half_trip_s, time)
+    })
     .optional(4)
     .when(|_, rows| rows.iter().any(|row| row.half_trip_s.is_some())),
     Of::record("min_s", Unit::Seconds, "the shortest time", |_, row| time(row.time_s.min)),
@@ -113,13 +114,10 @@ const COLUMNS: &[Of] = &[
     Of::record("oversubscribed", Unit::YesNo, "whether there were more ranks than cores", |_, row| {
         Value::Flag(row.is_oversubscribed)
     }),
-    Of::record("wrong", Unit::Count, "errors that verification found", |_, row| number(row.wrong)),
-    Of::record(
-        "flag",
-        Unit::Text,
-        "why the numbers are not to be believed; null: nothing is known against them",
-        |_, row| Value::maybe(row.flag.as_deref()),
-    ),
+    Of::record("wrong", Unit::Count, "errors found by verification", |_, row| number(row.wrong)),
+    Of::record("flag", Unit::Text, "why the numbers are unreliable; null: no known reason", |_, row| {
+        Value::maybe(row.flag.as_deref())
+    }),
     Of::shown("", Unit::Text, |_, row| Value::owned(remark(row)))
         .style(Style::Blank)
         .when(|_, rows| rows.iter().any(|row| !remark(row).is_empty())),

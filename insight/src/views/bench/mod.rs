@@ -68,9 +68,9 @@ impl Question {
             measured.environment().into_iter().map(|(key, values)| (key, joined(values))).collect();
         let filters = self.select.words();
         let reason = match (filters.is_empty(), measured.results.is_empty()) {
-            (_, true) => format!("{}: holds no measurements yet", path.display()),
+            (_, true) => format!("{}: has no measurements yet", path.display()),
             (false, _) => format!("{}: nothing matches: {}", path.display(), filters.join(", ")),
-            (true, _) => format!("{}: nothing of it can be shown so", path.display()),
+            (true, _) => format!("{}: nothing to show in this view", path.display()),
         };
         Document {
             found: if is_empty { Found::Nothing } else { Found::Something },
@@ -140,20 +140,17 @@ pub fn head(measured: &Measurements) -> Vec<Line> {
 fn warnings(measured: &Measurements) -> Vec<String> {
     let mut warnings = Vec::new();
     if measured.launches.iter().any(|launch| launch.is_oversubscribed) {
-        warnings.push("more ranks than cores: the scheduler is measured, too".to_owned());
+        warnings.push("more ranks than cores: times include the scheduler".to_owned());
     }
     for state in ["running", "interrupted"] {
         if measured.launches.iter().any(|launch| launch.state == state) {
             let what = if state == "running" { "was still running" } else { "was interrupted" };
-            warnings.push(format!("a launch {what}: its measurements are not complete"));
+            warnings.push(format!("a launch {what}: its measurements are incomplete"));
         }
     }
     let wrong = measured.results.iter().filter(|row| row.wrong > 0).count() as u64;
     if wrong > 0 {
-        warnings.push(format!(
-            "wrong data arrived in {}: nothing is concluded from them",
-            units::count(wrong, "measurement")
-        ));
+        warnings.push(format!("wrong data arrived in {}: these are not used", units::count(wrong, "measurement")));
     }
     let flags: BTreeSet<&str> = measured.results.iter().filter_map(|row| row.flag.as_deref()).collect();
     for flag in flags {

@@ -16,16 +16,16 @@ pub const VIEW: View<Question> = View {
     name: "bench model",
     command: "bench model",
     flag: Flag::Default,
-    help: "Which ranks share a network interface, as bandwidths tell",
+    help: "Ranks that share a network interface, by their bandwidths",
     meaning: "models of the bandwidth against k, the active ranks of a group, fitted to the measurements ([how to](../howto/measure-the-machine.md#which-ranks-share-a-network-interface))",
-    note: "`packed` p: p consecutive ranks share a NIC; `round-robin` r: ranks take r NICs in turn; `bijective`: each has its own; `map`: the one that `--nics` gives, or one that \
-           explains what no model does. f is found by least squares of relative errors. A model that says the same as the best at every k that was measured has `same predictions`; one whose residual noise \
-           may explain is `within noise`: more values of k, or more samples, tell them apart.",
+    note: "`packed` p: p consecutive ranks share a NIC; `round-robin` r: ranks take r NICs in turn; `bijective`: each has its own; `map`: the map from `--nics`, or one that \
+           fits better than the models. f is fitted by least squares of relative errors. A model with the same values as the best at every measured k has `same predictions`; one whose residual noise \
+           may explain is `within noise`: measure more values of k, or more samples.",
     formats: &[Format::Table, Format::Csv, Format::Json],
     sorts: &[],
     entries: "patterns",
     lacks: &[],
-    empty: "the file holds no bandwidths",
+    empty: "the file has no bandwidths",
     parts: &[Part { name: "fits", headings: || column::headings(COLUMNS) }],
     ask,
 };
@@ -48,7 +48,7 @@ const COLUMNS: &[Of] = &[
     Of::record("direction", Unit::Text, "its direction", |_, row| Value::text(&row.case.direction)),
     Of::record("n", Unit::Count, "groups", |_, row| Value::Number(row.case.n as i64)),
     Of::record("g", Unit::Count, "ranks of each group", |_, row| Value::Number(row.case.g as i64)),
-    Of::record("library", Unit::Text, "what moved the data", |_, row| Value::text(&row.case.library)),
+    Of::record("library", Unit::Text, "the library that moved the data", |_, row| Value::text(&row.case.library)),
     Of::record("buffers", Unit::Text, "where the buffers are", |_, row| Value::text(&row.case.buffers)),
     Of::record("crosses_hosts", Unit::YesNo, "whether a message leaves its host", |_, row| {
         Value::Flag(row.case.crosses_hosts)
@@ -71,19 +71,20 @@ const COLUMNS: &[Of] = &[
     Of::new("nic_bandwidth", "f of a NIC", Unit::Rate, "f: the bandwidth of one NIC", |_, row| {
         Value::Rate(row.fit.nic_bandwidth)
     }),
-    Of::new("residual", "residual", Unit::Share, "root of the mean of squared relative errors", |_, row| {
-        Value::Share { part: row.fit.residual, whole: 1.0 }
+    Of::new("residual", "residual", Unit::Share, "root mean square of the relative errors", |_, row| Value::Share {
+        part: row.fit.residual,
+        whole: 1.0,
     }),
     Of::new("standing", "fit", Unit::Text, "`best`, `same predictions`, `within noise` or `worse`", |_, row| {
         Value::text(row.fit.standing.name())
     }),
-    Of::record("alike", Unit::Count, "other models that cannot be told from the best of this pattern", |_, row| {
+    Of::record("alike", Unit::Count, "other models as good as the best for this pattern", |_, row| {
         Value::Number(row.alike as i64)
     }),
 ];
 
 const LEGEND: &str = "packed p: p ranks in a row share a NIC; round-robin r: ranks take r NICs in turn; bijective: each has its own. \
-     f: the bandwidth of one. Models with the same predictions, or within noise, cannot be told from the best: measure more k.";
+     f: the bandwidth of one. To separate models with the same predictions, or within noise, measure more k.";
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let results = question.meant(&question.measured);
@@ -112,7 +113,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     if single > 0 {
         document.left_out =
-            Some(format!("{} measured with one k alone tell nothing.", units::count(single as u64, "pattern")));
+            Some(format!("{} measured with a single k are left out.", units::count(single as u64, "pattern")));
     }
     document.hidden = shorten(&mut patterns, question.top);
     let mut rows = Vec::new();

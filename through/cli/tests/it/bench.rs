@@ -258,7 +258,7 @@ fn files_of_another_version_and_damaged_ones_are_refused() {
     let none = Bench::new(&folder.path("none.db"));
     none.set("SELECT 1");
     let none = folder.through(&["bench", "none.db"]);
-    assert!(none.status == 1 && none.err.contains("holds no measurements yet"), "{none:?}");
+    assert!(none.status == 1 && none.err.contains("has no measurements yet"), "{none:?}");
 }
 
 #[test]

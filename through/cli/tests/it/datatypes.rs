@@ -59,5 +59,5 @@ fn what_datatypes_do_not_know_cannot_be_asked_of_them() {
 fn a_profile_without_datatypes_says_how_to_get_them() {
     let answer = Folder::with_sample().through(&["--datatypes"]);
     assert_eq!((answer.status, answer.out.as_str()), (1, ""));
-    assert!(answer.err.contains("COMMSEE_DATATYPES=1"), "{}", answer.err);
+    assert!(answer.err.contains("through run --datatypes"), "{}", answer.err);
 }

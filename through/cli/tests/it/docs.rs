@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::Path;
 
-use crate::advice::faulty;
 use crate::common::{Answer, Folder, heat};
 use crate::compare::{Change, study};
 use crate::files::ocean;
@@ -14,13 +13,11 @@ use crate::sites::{shipped, shipped_with_code};
 const PAGES: [&str; 6] = [
     "../../docs/howto/slice.md",
     "../../docs/reference/through.md",
-    REASON_PAGE,
+    "../../docs/howto/find-the-reason.md",
     "../../docs/howto/report.md",
     "../../docs/howto/rank-order.md",
     "../../docs/howto/analyse-elsewhere.md",
 ];
-/// It has a profile with faults beside it.
-const REASON_PAGE: &str = "../../docs/howto/find-the-reason.md";
 /// Its profile knows lines of code.
 const CODE_PAGE: &str = "../../docs/howto/find-the-line.md";
 
@@ -84,15 +81,11 @@ fn the_pages_show_what_happens() {
             FOREIGN_PAGE => fft(&folder.path("fft.db")),
             FILES_PAGE => ocean(&folder.path("ocean.db")),
             COMPARED => study(&folder, Change { delay_ms: 5, ..Change::default() }),
-            REASON_PAGE => heat(&folder.path("heat.db")),
             _ => shipped(&folder.path("heat.db")),
         }
         if page == MEASURED_PAGE {
             machine(&folder.path("machine.db"));
             updated(&folder.path("updated.db"));
-        }
-        if page == REASON_PAGE {
-            faulty(&folder.path("slow.db"));
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let text = fs::read_to_string(&path).unwrap();

@@ -63,7 +63,7 @@ fn a_column_without_room_is_not_explained() {
     let folder = folder();
     let at = |columns: &str| Answer::of(folder.command(&["--files"]).env("COLUMNS", columns).output().unwrap()).ok();
     let (narrow, wide) = (at("80"), at("160"));
-    assert!(wide.contains(" coll. ") && wide.contains("\ncoll.: the part"), "{wide}");
+    assert!(wide.contains(" coll. ") && wide.contains("\ncoll.: share"), "{wide}");
     assert!(!narrow.contains("coll.") && narrow.contains("\nrate: bytes per second"), "{narrow}");
 }
 

@@ -28,7 +28,11 @@ fn what_was_not_recorded_is_told_with_how_to_record_it() {
     let folder = Folder::with_sample();
     let answer = folder.through(&["--site", "main"]);
     assert_eq!(answer.status, 1);
-    assert!(answer.err.contains("no call sites were recorded: run the program with COMMSEE_SITES=1"), "{}", answer.err);
+    assert!(
+        answer.err.contains("no call sites were recorded: run the program with `through run --sites`"),
+        "{}",
+        answer.err
+    );
     // A timeline without modules.
     let db = rusqlite::Connection::open(folder.path("sample.db")).unwrap();
     let nobody = "INSERT INTO way (id, layer, function, protocol, transport, device, kind, scope, arrives, role) \

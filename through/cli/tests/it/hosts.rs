@@ -61,14 +61,14 @@ fn a_run_that_was_recovered_as_a_whole_is_told_of_no_more() {
     folder.through(&["recover", "shards", "-o", "run.db"]).ok();
     assert!(!hosts.exists());
     let answer = folder.through(&["recover", "--all-hosts"]);
-    assert!(answer.status == 1 && answer.err.contains("nothing to collect"), "{}", answer.err);
+    assert!(answer.status == 1 && answer.err.contains("nothing to fetch"), "{}", answer.err);
 }
 
 #[test]
 fn collect_says_why_it_has_no_profile_and_what_to_do() {
     for (status, said) in [
-        (255, "node1.nowhere cannot be reached (AGENT: exit status: 255) and has the shards of rank 1 in "),
-        (127, "was not found) and has the shards"),
+        (255, "node1.nowhere cannot be reached (AGENT: exit status: 255); it has the shards of rank 1 in "),
+        (127, "was not found); it has the shards"),
         (3, "node1.nowhere still runs rank 1; when they have ended, run: through recover --all-hosts --rsh AGENT"),
         (4, "node1.nowhere cannot move the shards of rank 1 from /nowhere/shards to "),
     ] {
@@ -91,7 +91,7 @@ fn collect_says_why_it_has_no_profile_and_what_to_do() {
     let hosts = told(&folder);
     (0..2).for_each(|at| Hosts::set_carried(&hosts.told()[at].path).unwrap());
     let answer = folder.through(&["recover", "--all-hosts"]);
-    assert!(answer.status == 1 && answer.err.contains("no shard is left on its hosts"), "{}", answer.err);
+    assert!(answer.status == 1 && answer.err.contains("its hosts have no shards left"), "{}", answer.err);
     assert!(!hosts.exists());
 }
 

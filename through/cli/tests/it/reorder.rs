@@ -118,7 +118,7 @@ fn files_say_what_the_placement_says() {
 fn orders_that_cannot_be_are_refused() {
     let folder = Folder::empty();
     heat(&folder.path("heat.db"));
-    for (nodes, why) in [("3x2", "do not fit"), ("0", "are no nodes"), ("a;b", "are no nodes")] {
+    for (nodes, why) in [("3x2", "do not fit"), ("0", "is not a list of nodes"), ("a;b", "is not a list of nodes")] {
         let refused = folder.through(&["traffic", "--reorder", "heat.db", "--nodes", nodes]);
         assert!(refused.status == 2 && refused.err.contains(why), "{nodes}: {}", refused.err);
     }

@@ -364,7 +364,7 @@ fn a_window_needs_a_timeline() {
     let answer = folder.through(&["report", "--window", "1:2"]);
     assert_eq!((answer.status, answer.err.lines().count()), (2, 1), "{}", answer.err);
     assert!(
-        answer.err.contains("sample.db: has no timeline") && answer.err.contains("COMMSEE_TRACE=1"),
+        answer.err.contains("sample.db: has no timeline") && answer.err.contains("through run --trace"),
         "{}",
         answer.err
     );

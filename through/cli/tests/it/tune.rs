@@ -25,7 +25,7 @@ fn folder(ms: i64) -> Folder {
 #[test]
 fn what_can_hardly_save_time_is_told() {
     let seldom = folder(4).through(&["tune", "--runs", "4"]).ok();
-    let words = "\nIt takes 0.4 % of the run time, which is all that another algorithm can save.\n";
+    let words = "\nIt takes 0.4 % of the run time, so another algorithm can save at most that.\n";
     assert!(seldom.ends_with(words), "{seldom}");
     let often = folder(40).through(&["tune", "--runs", "4"]).ok();
     assert!(often.contains("MPI_Alltoall on s") && !often.contains("of the run time"), "{often}");

@@ -85,7 +85,7 @@ fn why_nothing_can_be_said_is_told_of_each_operation() {
     // Nothing else is said of what has no rows.
     let one = told(&["--comm", "i0.1", "--op", "barrier"]);
     assert!(
-        one.contains(" 1 operation on an intercommunicator, where ") && one.ends_with("nothing can be said"),
+        one.contains(" 1 operation on an intercommunicator, where ") && one.ends_with("waiting is unknown"),
         "{one}"
     );
     assert!(!one.contains("and 1") && !one.contains("at most"), "{one}");
@@ -97,7 +97,7 @@ fn operations_that_counters_do_not_tell_of_are_no_missing_ones() {
     late(&folder);
     let answer = folder.through(&["waits", "--op", "bcast"]);
     assert_eq!((answer.status, answer.err.lines().count()), (1, 1), "{}", answer.err);
-    let why = "counters tell nothing of waiting in MPI_Bcast: a timeline does (COMMSEE_TRACE=1)";
+    let why = "counters do not show waiting in MPI_Bcast: a timeline does (through run --trace)";
     assert!(answer.err.contains(why), "{}", answer.err);
     let answer = timeline().through(&["waits", "--op", "recv,send", "--rank", "2"]);
     assert!(answer.err.contains("waiting in these operations: and the timeline has none"), "{}", answer.err);
@@ -115,12 +115,12 @@ fn collectives_without_a_known_root_are_told_where_they_are_asked_for() {
     db.close().unwrap();
     let told = |words: &[&str]| folder.through(&[&["waits"], words].concat()).err;
     let whole = told(&[]);
-    assert!(whole.contains("1 collective with a root is left out: the root changed"), "{whole}");
+    assert!(whole.contains("1 collective with a root is left out: its root is unknown"), "{whole}");
     assert!(told(&["--op", "scatter,barrier"]).contains("is left out"));
     let alone = told(&["--op", "scatter"]);
     assert!(alone.contains("waiting in MPI_Scatter: and the timeline has none\n") && alone.contains("is left out"));
     let sized = told(&["--op", "scatter", "--bytes", "1:"]);
-    assert!(sized.contains("waiting in MPI_Scatter: the timeline does\n") && sized.contains("it knows no sizes"));
+    assert!(sized.contains("waiting in MPI_Scatter: the timeline does\n") && sized.contains("it has no sizes"));
     assert_eq!(told(&["--op", "barrier"]), "");
 }
 

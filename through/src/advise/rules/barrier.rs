@@ -44,7 +44,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 ),
             )
             .with(
-                "calls of a rank that hold it anyway",
+                "calls of a rank that synchronize anyway",
                 other.calls as f64,
                 sum.calls as f64,
                 format!(

@@ -49,7 +49,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             }
             .on(sum.comm, Some(sum.op))
             .with(
-                "most bytes of a rank over the mean",
+                "maximum bytes of a rank over the mean",
                 ratio,
                 RATIO,
                 format!(

@@ -64,7 +64,7 @@ fn waiting_flushes(run: &Run) -> Result<Vec<Finding>, Error> {
         let Some(most) = sums.iter().max_by_key(|sum| sum.time_ns) else { continue };
         let Some(target) = target(run, comm)? else { continue };
         let mean_ns = most.time_ns / most.calls.max(1);
-        let busy = Ceiling { level: Level::Warn, why: "the target may be busy, not late" };
+        let busy = Ceiling { level: Level::Warn, why: "the target may be busy rather than late" };
         findings.push(
             Finding {
                 ranks: u32::try_from(target).into_iter().collect(),

@@ -19,7 +19,7 @@ const SURPLUS_NS: f64 = 1e8;
 /// Of a short run. The scheduler lets one rank take twice the mean less often, so that it is said, but as no more than `info`.
 const SHORT_NS: f64 = noise::SLICES_NS as f64;
 const SHORT_BALANCE: f64 = 0.5;
-const SHORT: Ceiling = Ceiling { level: Level::Info, why: "so little may be the scheduler's" };
+const SHORT: Ceiling = Ceiling { level: Level::Info, why: "the scheduler may cause as much" };
 /// Findings about late ranks tell the same if they name the ranks and cost at least this part of what these work longer.
 const TOLD: f64 = 4.0;
 /// Calls that are asked where ranks wait: the heaviest.
@@ -159,7 +159,7 @@ fn slow_node(run: &Run) -> Option<Finding> {
             ..Finding::new("slow-node")
         }
         .with(
-            "mean time outside MPI on it over that on the other nodes",
+            "mean time outside MPI on this node over that on the other nodes",
             most / rest,
             1.0 / BETWEEN_NODES,
             format!(

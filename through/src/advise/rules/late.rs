@@ -53,7 +53,7 @@ pub fn same(run: &Run, group: &Group, topic: &str) -> Option<Finding> {
         }
         .on(comm, Some(op))
         .with(
-            "time beyond that of the rank that spends least, seconds of all members",
+            "time beyond that of the rank with the least, seconds of all members",
             waiting_ns as f64 / 1e9,
             0.5 * group.max_ns() as f64 / 1e9,
             sql,

@@ -33,13 +33,13 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
                 confidence: Confidence::Datatypes,
                 gain: Gain::spent(run.spent(comm, &[op].into())?).part(share),
                 floor: Some(Level::Info),
-                ceiling: Some(Ceiling { level: Level::Warn, why: "what packing takes of these calls is unknown" }),
+                ceiling: Some(Ceiling { level: Level::Warn, why: "the time of packing is unknown" }),
                 command: format!("--datatypes {}", filters(run, comm, op)),
                 ..Finding::new("non-contiguous-data")
             }
             .on(comm, Some(op))
             .with(
-                "part of the bytes that lies in memory with gaps",
+                "part of the bytes with gaps in memory",
                 share,
                 SHARE,
                 format!(

@@ -11,7 +11,7 @@ const STEADY: f64 = 0.6;
 /// Of fewer calls any mean is close to the longest.
 const CALLS: i64 = 8;
 
-const WHY: &str = "the waits are short, and few or irregular, as on a busy machine";
+const WHY: &str = "such short and irregular waits may come from a busy machine";
 
 /// What is said at most of calls of which each waits so long, if it waits.
 pub fn ceiling(run: &Run, comm: i64, op: i64, calls: i64, each_ns: i64) -> Option<Ceiling> {

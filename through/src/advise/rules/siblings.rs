@@ -80,7 +80,7 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
                 }
                 .on(sum.comm, Some(sum.op))
                 .with(
-                    "seconds of the member that spends least",
+                    "seconds of the member with the least time",
                     *least_ns as f64 / 1e9,
                     RATIO * median_ns as f64 / 1e9,
                     least_sql(run, sum),
@@ -150,7 +150,7 @@ fn slower_though_smaller(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
                 }
                 .on(sum.comm, Some(sum.op))
                 .with(
-                    "seconds of the member that spends least",
+                    "seconds of the member with the least time",
                     each_ns * sum.calls as f64 / 1e9,
                     RATIO * other_ns * sum.calls as f64 / 1e9,
                     least_sql(run, sum),

@@ -23,7 +23,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
             }
             .on(sum.comm, Some(sum.op))
             .with(
-                "seconds of the rank that spends most",
+                "seconds of the rank with the most time",
                 sum.rank_max_ns as f64 / 1e9,
                 NS as f64 / 1e9,
                 format!("SELECT max(time_s) FROM profile WHERE {}", on(run, sum.comm, sum.op)),

@@ -35,7 +35,7 @@ pub struct Timed {
     pub error_ns: i64,
     /// Events that are missing since later ones took their place.
     pub lost_events: i64,
-    /// What `COMMSEE_TRACE` must allow each process to keep all of them.
+    /// The size of `COMMSEE_TRACE` that keeps all of them.
     pub bytes_for_all: u64,
     /// Messages whose other end is not known.
     pub unmatched: u64,

@@ -14,12 +14,14 @@ pub const COMMUNICATORS: &[Column<OnLayer>] = &[
         "the name of the layer's communicator",
         |_, row: &OnLayer| Value::Communicator { name: &row.comm.name, label: row.comm.label.as_deref() },
     ),
-    Column::record("label", Unit::Text, "what its module calls it", |_, row| Value::maybe(row.comm.label.as_deref())),
+    Column::record("label", Unit::Text, "its label from the hook module", |_, row| {
+        Value::maybe(row.comm.label.as_deref())
+    }),
     Column::record("layer", Unit::Text, "the layer", |_, row| Value::maybe(row.comm.layer.as_deref())),
-    Column::record("creator", Unit::Text, "the letter of what made it", |_, row| {
+    Column::record("creator", Unit::Text, "the letter of its creator", |_, row| {
         Value::maybe(row.comm.creator.as_deref())
     }),
-    Column::new("made_by", "made by", Unit::Text, "the function that made it, where its letter is known", |_, row| {
+    Column::new("made_by", "made by", Unit::Text, "the function that created it, if its letter is known", |_, row| {
         Value::text(&row.creator)
     }),
     Column::new("size", "size", Unit::Count, "its number of ranks", |_, row: &OnLayer| {
@@ -40,30 +42,30 @@ pub const COMMUNICATORS: &[Column<OnLayer>] = &[
         "same_ranks",
         "same ranks as",
         Unit::Communicator,
-        "the communicator of MPI with the same members: the one that it was made from, else the first by name",
+        "the MPI communicator with the same members: its parent, else the first by name",
         |_, row: &OnLayer| Value::maybe(row.same_ranks.as_deref()),
     )
     .style(Style::Blank)
     .when(|_, rows: &[OnLayer]| rows.iter().any(|row| row.same_ranks.is_some())),
-    Column::record("parent", Unit::Communicator, "the communicator it was made from", |_, row| {
+    Column::record("parent", Unit::Communicator, "its parent communicator", |_, row| {
         Value::maybe(row.comm.parent.as_deref())
     }),
     Column::record("root_rank", Unit::Rank, "the world rank of its rank 0", |_, row| {
         Value::some(row.comm.root_rank, Value::Number)
     }),
     Column::record("freed", Unit::YesNo, "whether it was freed", |_, row| Value::Flag(row.comm.freed)),
-    Column::new("calls", "calls", Unit::Count, "sums over its functions, as what follows", |_, row: &OnLayer| {
+    Column::new("calls", "calls", Unit::Count, "sum over its functions, like the next columns", |_, row: &OnLayer| {
         Value::Number(row.calls)
     }),
     Column::new(
         "bytes_sent",
         "sent",
         Unit::Bytes,
-        "what send buffers of calls held, over all ranks",
+        "bytes in the send buffers of calls, over all ranks",
         |_, row: &OnLayer| Value::Bytes(row.bytes_sent),
     )
     .last(),
-    Column::new("bytes_recv", "received", Unit::Bytes, "what receives took, over all ranks", |_, row: &OnLayer| {
+    Column::new("bytes_recv", "received", Unit::Bytes, "bytes received, over all ranks", |_, row: &OnLayer| {
         Value::Bytes(row.bytes_recv)
     })
     .last()
@@ -73,27 +75,23 @@ pub const COMMUNICATORS: &[Column<OnLayer>] = &[
         "time_s",
         "time",
         Unit::Seconds,
-        "time inside of calls, over all ranks; what they started may go on behind it",
+        "time inside calls, over all ranks; operations may continue after the call",
         |_, row: &OnLayer| Value::some(timed(&row.total), |sums| Value::Time(sums.time_ns)),
     ),
-    Column::record("ranks_calling", Unit::Count, "how many ranks called anything on it", |_, row| {
+    Column::record("ranks_calling", Unit::Count, "ranks that called anything on it", |_, row| {
         Value::some(row.callers, |callers| Value::Number(callers as i64))
     }),
-    Column::new("rank_max_s", "max", Unit::Seconds, "of the rank that spent most", |_, row: &OnLayer| {
+    Column::new("rank_max_s", "max", Unit::Seconds, "of the rank with the most time", |_, row: &OnLayer| {
         Value::some(row.extremes_ns, |(most, _)| Value::Time(most))
     })
     .optional(1),
-    Column::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row: &OnLayer| {
+    Column::new("rank_min_s", "min", Unit::Seconds, "of the rank with the least time", |_, row: &OnLayer| {
         Value::some(row.extremes_ns, |(_, least)| Value::Time(least))
     })
     .optional(2),
-    Column::new(
-        "device_s",
-        "device",
-        Unit::Seconds,
-        "time of the device for them, where it was measured",
-        |_, row: &OnLayer| Value::some(row.device, |sums| Value::Time(sums.time_ns)),
-    )
+    Column::new("device_s", "device", Unit::Seconds, "device time for them, if measured", |_, row: &OnLayer| {
+        Value::some(row.device, |sums| Value::Time(sums.time_ns))
+    })
     .when(|_, rows: &[OnLayer]| rows.iter().any(|row| row.device.is_some())),
 ];
 
@@ -115,7 +113,7 @@ impl OfCalls for OfRank {
 }
 
 const fn layer<R: OfCalls>() -> Column<R> {
-    Column::record("layer", Unit::Text, "the layer, such as `nccl`, or `nccl-rx` of what arrived", |_, row: &R| {
+    Column::record("layer", Unit::Text, "the layer, such as `nccl`, or `nccl-rx` for arrivals", |_, row: &R| {
         Value::text(&row.calls().layer)
     })
 }
@@ -128,7 +126,7 @@ const fn function<R: OfCalls>() -> Column<R> {
 }
 
 const fn bucket_lo<R: OfCalls>() -> Column<R> {
-    Column::record("bucket_lo", Unit::Bytes, "messages of more bytes than these", |context: &Context, row: &R| {
+    Column::record("bucket_lo", Unit::Bytes, "messages with more bytes than this", |context: &Context, row: &R| {
         Value::Bytes(context.bucket(row.calls().bucket).map(|bucket| bucket.lo).unwrap_or_default())
     })
 }
@@ -137,7 +135,7 @@ const fn bucket_hi<R: OfCalls>() -> Column<R> {
     Column::record(
         "bucket_hi",
         Unit::Bytes,
-        "and at most these; the last bucket has none",
+        "and at most this many; empty for the last bucket",
         |context: &Context, row: &R| {
             Value::some(context.bucket(row.calls().bucket).and_then(|bucket| bucket.hi), Value::Bytes)
         },
@@ -157,7 +155,7 @@ const fn protocol<R: OfCalls>() -> Column<R> {
         "protocol",
         "algorithm",
         Unit::Text,
-        "algorithm, protocol and channels that the layer chose, such as `RING/LL128 x4`; empty where it does not tell",
+        "algorithm, protocol and channels that the layer chose, such as `RING/LL128 x4`; empty if unknown",
         |_, row: &R| Value::text(&row.calls().protocol),
     )
     .first()
@@ -174,7 +172,7 @@ pub const OPERATIONS: &[Column<Row>] = &[
     bucket_hi(),
     bucket(),
     protocol(),
-    Column::new("ranks", "ranks", Unit::Count, "how many ranks called", |_, row: &Row| {
+    Column::new("ranks", "ranks", Unit::Count, "number of ranks that called", |_, row: &Row| {
         Value::some(row.calls.callers(), |callers| Value::Number(callers as i64))
     })
     .optional(4),
@@ -190,11 +188,11 @@ pub const OPERATIONS: &[Column<Row>] = &[
         "bytes_sent",
         "sent",
         Unit::Bytes,
-        "what send buffers of calls held, over all ranks",
+        "bytes in the send buffers of calls, over all ranks",
         |_, row: &Row| Value::Bytes(row.calls.sent_and_received(row.calls.total.bytes).0),
     )
     .last(),
-    Column::new("bytes_recv", "received", Unit::Bytes, "what receives took, over all ranks", |_, row: &Row| {
+    Column::new("bytes_recv", "received", Unit::Bytes, "bytes received, over all ranks", |_, row: &Row| {
         Value::Bytes(row.calls.sent_and_received(row.calls.total.bytes).1)
     })
     .last()
@@ -204,7 +202,7 @@ pub const OPERATIONS: &[Column<Row>] = &[
         Value::some(timed(&row.calls.total), |sums| Value::Time(sums.time_ns))
     })
     .optional(3),
-    Column::new("rank_max_s", "max", Unit::Seconds, "of the rank that spent most", |_, row: &Row| {
+    Column::new("rank_max_s", "max", Unit::Seconds, "of the rank with the most time", |_, row: &Row| {
         Value::some(row.calls.extremes_ns(), |(most, _)| Value::Time(most))
     }),
     Column::new("rank_avg_s", "avg", Unit::Seconds, "the mean of the ranks that called", |_, row: &Row| {
@@ -212,7 +210,7 @@ pub const OPERATIONS: &[Column<Row>] = &[
         Value::some(callers, |callers| Value::Mean { sum_ns: row.calls.total.time_ns, count: callers as i64 })
     })
     .optional(1),
-    Column::new("rank_min_s", "min", Unit::Seconds, "of the rank that spent least", |_, row: &Row| {
+    Column::new("rank_min_s", "min", Unit::Seconds, "of the rank with the least time", |_, row: &Row| {
         Value::some(row.calls.extremes_ns(), |(_, least)| Value::Time(least))
     })
     .optional(2),
@@ -226,7 +224,7 @@ pub const OPERATIONS: &[Column<Row>] = &[
         "device_avg_s",
         "device",
         Unit::Seconds,
-        "mean time of the device for one operation of a rank; unknown where it was not measured, as what follows",
+        "mean device time of one operation of a rank; this and the next columns are unknown if it was not measured",
         |_, row: &Row| {
             let sums = row.calls.device.filter(|sums| sums.later > 0);
             Value::some(sums, |sums| Value::Mean { sum_ns: sums.time_ns, count: sums.later })
@@ -262,16 +260,16 @@ pub const ROWS: &[Column<OfRank>] = &[
         "rank",
         "rank",
         Unit::Rank,
-        "the rank in `MPI_COMM_WORLD`; unknown where the profile holds sums over all",
+        "the rank in `MPI_COMM_WORLD`; unknown if the profile has only sums over ranks",
         |_, row: &OfRank| Value::some(Some(row.rank).filter(|rank| *rank > ALL_RANKS), Value::Number),
     )
     .style(Style::Blank),
     Column::new("calls", "calls", Unit::Count, "calls of this rank", |_, row: &OfRank| Value::Number(row.sums.calls)),
-    Column::new("bytes_sent", "sent", Unit::Bytes, "what its send buffers held", |_, row: &OfRank| {
+    Column::new("bytes_sent", "sent", Unit::Bytes, "bytes in its send buffers", |_, row: &OfRank| {
         Value::Bytes(row.calls.sent_and_received(row.sums.bytes).0)
     })
     .last(),
-    Column::new("bytes_recv", "received", Unit::Bytes, "what its receives took", |_, row: &OfRank| {
+    Column::new("bytes_recv", "received", Unit::Bytes, "bytes received", |_, row: &OfRank| {
         Value::Bytes(row.calls.sent_and_received(row.sums.bytes).1)
     })
     .last()

@@ -67,9 +67,10 @@ pub struct OnLayers {
     is_known: bool,
 }
 
-const LEGEND: &str = "Communicators of layers below MPI: sent is what send buffers of calls held, over all ranks; time is that inside of the \
-     layer's calls, behind which operations go on.";
-const DEVICE_LEGEND: &str = "Device: mean time of the device for an operation; algbw and busbw are bytes over that time, as nccl-tests define them.";
+const LEGEND: &str = "Communicators of layers below MPI. Sent: bytes in the send buffers of calls, over all ranks. Time: inside the \
+     layer's calls; operations may continue after them.";
+const DEVICE_LEGEND: &str =
+    "Device: mean device time of an operation; algbw and busbw are bytes over that time, as nccl-tests define them.";
 
 /// Where the layer tells how long calls took.
 fn timed(sums: &Sums) -> Option<&Sums> {

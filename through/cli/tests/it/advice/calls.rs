@@ -161,7 +161,7 @@ fn communicators_that_are_leaked_churned_or_unused() {
     const HALF: &str = "UPDATE communicator SET freed = id % 2";
     none(told("communicator-leak", 50, true, HALF));
     let text = one(told("communicator-churn", 50, true, HALF))["text"].as_str().unwrap().to_owned();
-    assert!(text.starts_with("50 communicators of one family were made, and 25 of them were freed"), "{text}");
+    assert!(text.starts_with("50 similar communicators were made, and 25 of them were freed"), "{text}");
     one(told("communicator-churn", 32, true, HALF));
     none(told("communicator-churn", 31, true, HALF));
     assert_eq!(one(told("unused-communicators", 8, false, FREED))["level"], "warn");

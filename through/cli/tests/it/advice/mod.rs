@@ -143,28 +143,6 @@ fn what_several_findings_claim_counts_once() {
     }
 }
 
-/// The stencil of the how-to pages with two faults: rank 5 is late in each step, and each checkpoint leaves a communicator behind.
-pub fn faulty(path: &Path) {
-    let mut profile = Builder::new(path, 8);
-    profile.meta("command", "./heat --grid 4x2 --steps 400 --checkpoints 64");
-    profile.meta("mpi_library", "Open MPI v4.1.4");
-    profile.meta("start_time", "2026-11-21T07:15:00Z");
-    profile.meta("ranks", "8");
-    profile.comm("W0.0", None, None, 8, "0-7");
-    profile.comm("d0.1", Some("convergence"), Some("W0.0"), 8, "0-7");
-    for rank in 0..8 {
-        let waits = if rank == 5 { 0 } else { 14_000 };
-        profile.cell("d0.1", "MPI_Allreduce", 0, rank, Did(400, 3200, 3200, (200 + waits) * MS));
-        profile.cell("W0.0", "MPI_Comm_dup", 0, rank, Did(65, 0, 0, 100 * MS));
-    }
-    for number in 2..66 {
-        let name = format!("d0.{number}");
-        profile.comm(&name, None, Some("W0.0"), 8, "0-7");
-        (0..8).for_each(|rank| profile.cell(&name, "MPI_Gather", 3, rank, Did(1, 262_144, 0, 2 * MS)));
-    }
-    profile.finish(|_| 60_000 * MS);
-}
-
 #[test]
 fn only_what_is_new_is_told() {
     let folder = Folder::empty();

@@ -203,7 +203,7 @@ fn of_a_timeline_that_lacks_its_beginning_the_size_is_said() {
     rusqlite::Connection::open(folder.path("made.db")).unwrap().execute_batch(sql).unwrap();
     let text = folder.through(&["advise", "made.db"]).ok().replace('\n', " ");
     // 2.3 million events of 48 bytes, and a quarter more.
-    assert!(text.contains("(COMMSEE_TRACE=256M keeps all)"), "{text}");
+    assert!(text.contains("(through run --trace=256M keeps all)"), "{text}");
 }
 
 /// Messages of a timeline, as SQL.

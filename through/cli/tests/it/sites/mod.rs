@@ -340,7 +340,7 @@ fn without_sites_it_is_said_how_to_record_them() {
         for words in [&["sites"][..], &["sites", "-a"], &["sites", "--callers"]] {
             let answer = folder.through(words);
             assert_eq!((answer.status, answer.out.as_str()), (1, ""), "{words:?}");
-            assert!(answer.err.contains("COMMSEE_SITES=1"), "{}", answer.err);
+            assert!(answer.err.contains("through run --sites"), "{}", answer.err);
         }
     }
 }
@@ -357,7 +357,7 @@ fn without_debug_data_it_is_said_how_to_have_lines() {
     drop(db);
     for words in [&down[..], &["sites", "--callers"], &sites] {
         let text = told(words);
-        let why = "exchange+0x1f has no line, since its binary has no debug data: build it with -g";
+        let why = "exchange+0x1f has no line, because its binary has no debug data: build it with -g";
         assert!(text.contains(why), "{text}");
     }
 }
