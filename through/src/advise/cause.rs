@@ -16,6 +16,8 @@ use crate::text::units;
 
 /// A cause makes up at least so much of what is waited.
 const PART: f64 = 0.5;
+/// Of the waiting: where the processor explains all but so much, the rest may be the error of the estimate.
+const LEFT: f64 = 0.25;
 /// So much more work is no scheduler's (as of `load-imbalance`).
 const SURE_NS: i64 = 100_000_000;
 /// Ranks of each side that are looked at.
@@ -38,8 +40,8 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
         return Ok(());
     }
     let waited_ns = of_call().fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns)) / others.count().max(1) as i64;
+    let waited_ns = capped(run, finding, &late, &others, waited_ns);
     let enough_ns = (PART * waited_ns as f64) as i64;
-    capped(run, finding, &late, &others, waited_ns);
     // All of them: one of two may only wait for the other.
     let least_ns = works_ns(run, &late).into_iter().min().unwrap_or_default();
     let of_others = works_ns(run, &others);
@@ -69,8 +71,8 @@ pub fn told(run: &Run, finding: &mut Finding) -> Result<(), Error> {
     Ok(())
 }
 
-/// What late ranks had no processor for, longer than the others, is not the program's.
-fn capped(run: &Run, finding: &mut Finding, late: &Ranks, others: &Ranks, waited_ns: i64) {
+/// What late ranks had no processor for, longer than the others, is not the program's: what is left of the waiting.
+fn capped(run: &Run, finding: &mut Finding, late: &Ranks, others: &Ranks, waited_ns: i64) -> i64 {
     let unscheduled_ns = |ranks: &Ranks| {
         let is_meant = |rank: i64| u32::try_from(rank).is_ok_and(|rank| ranks.contains(rank));
         let processes = run.catalog.processes.iter().filter(|process| is_meant(process.rank));
@@ -78,14 +80,15 @@ fn capped(run: &Run, finding: &mut Finding, late: &Ranks, others: &Ranks, waited
     };
     let more_ns = unscheduled_ns(late).saturating_sub(unscheduled_ns(others)).clamp(0, waited_ns.max(0));
     if more_ns == 0 {
-        return;
+        return waited_ns;
     }
-    let part = more_ns as f64 / waited_ns as f64;
-    finding.gain = std::mem::take(&mut finding.gain).part(1.0 - part);
-    if part >= PART {
+    let left = 1.0 - more_ns as f64 / waited_ns as f64;
+    finding.gain = std::mem::take(&mut finding.gain).part(left);
+    if left <= LEFT {
         finding.ceiling =
             Some(Ceiling { level: Level::Info, why: "the late ranks had no processor for most of that time" });
     }
+    waited_ns - more_ns
 }
 
 /// Outside of MPI, on a processor.

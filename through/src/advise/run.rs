@@ -88,11 +88,16 @@ impl Run {
         if is_known { "work_s" } else { "wall_s - mpi_s" }
     }
 
-    /// Ready to run without a processor, in the mean over the ranks, in MPI or not: no program waits for less on such a machine.
+    /// Ready to run without a processor, in the mean over the ranks, in MPI or not.
     pub fn ready_ns(&self) -> i64 {
         let of_all = self.catalog.processes.iter().filter_map(|process| process.scheduled);
         of_all.fold(0i64, |sum, (_, ready_ns)| sum.saturating_add(ready_ns))
             / self.catalog.processes.len().max(1) as i64
+    }
+
+    /// What a rank may spend in MPI for want of processors: its own, and that of the rank that it waits for.
+    pub fn machine_ns(&self) -> i64 {
+        self.ready_ns().saturating_mul(2)
     }
 
     /// What a timeline tells of waiting in an operation, if it tells of the whole run.

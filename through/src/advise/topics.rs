@@ -69,8 +69,8 @@ pub const TOPICS: &[Topic] = &[
         text: "The others wait {waiting} each for {ranks} in {op}{at}, by the {source}.",
         advice: "Look at what {ranks} do{es} before the call: more work, input or output, or a slower node.",
         more: "No member leaves such a call before the last one enters it. The rank with the least time in it is late, and the others wait for it: faster communication does not help. \
-               If counters show that the late ranks work longer, or spend longer in another call, the title says so. With more ranks than cores, time without a core counts as waiting.",
-        rule: "In a barrier or a collective in which all ranks exchange data, the bounds of waiting show the same late ranks (lower bound at least half of the upper one), at most half of the members. Only `info` if ranks wait less than 30 ms a call and less than 0.6 of the longest call: on an oversubscribed machine that may be the scheduler. The title names longer work, or a longer call, that makes up at least half of what each of the others waits.",
+               If counters show that the late ranks work longer, or spend longer in another call, the title says so. Time in which the late ranks had no processor is subtracted, if the kernel records it.",
+        rule: "In a barrier or a collective in which all ranks exchange data, the bounds of waiting show the same late ranks (lower bound at least half of the upper one), at most half of the members. Only `info` if ranks wait less than 30 ms a call and less than 0.6 of the longest call: on an oversubscribed machine that may be the scheduler. Also only `info` if the late ranks had no processor for three quarters of the waiting. The title names longer work, or a longer call, that makes up at least half of what each of the others waits.",
         source: "bounds: howto/find-the-reason.md; the rank with the most time is the victim: QMCPACK issue 3985",
         has_late_ranks: true,
         ..Topic::PLAIN
@@ -81,7 +81,7 @@ pub const TOPICS: &[Topic] = &[
         text: "By the {source} a rank waits {waiting} in {op}{at}, {each} a call, for changing ranks.",
         advice: "Look for work that moves between ranks, a step that only one rank does at a time, or more ranks than cores.",
         more: "Counters give an upper bound here: all time beyond the shortest call. A slow collective looks the same; a timeline (through run --trace) decides.",
-        rule: "The upper bound of waiting is at least 10 % of the run time of the members and 1 ms a call, the lower bound less than half of it; a timeline replaces both bounds. Only `info` if ranks wait less than 30 ms a call and less than 0.6 of the longest call.",
+        rule: "The upper bound of waiting is at least 10 % of the run time of the members and 1 ms a call, the lower bound less than half of it; a timeline replaces both bounds. Twice the mean time of a rank without a processor is subtracted: it may lack its own, and wait for a rank that lacks one. Only `info` if ranks wait less than 30 ms a call and less than 0.6 of the longest call.",
         source: "simulation: if ranks are late in turn, the upper bound is within 2 % of the truth",
         is_vague: true,
         ..Topic::PLAIN
@@ -91,7 +91,7 @@ pub const TOPICS: &[Topic] = &[
         title: "{Ranks} work{s} {longer} longer than the mean",
         text: "Load balance is {balance}: the other ranks wait{calls}.",
         advice: "Move work away from {ranks}, or find out why the same work takes longer there.",
-        more: "Load balance is the mean over the maximum of the time outside MPI. The gain is the maximum minus the mean: the same work, spread evenly. See through show --efficiency (all factors) and through -e (ranks).",
+        more: "Load balance is the mean over the maximum of the time outside MPI, without the time in which a rank had no processor. The gain is the maximum minus the mean: the same work, spread evenly. See through show --efficiency (all factors) and through -e (ranks).",
         rule: "Load balance below 0.8, at least 100 ms between the mean and the maximum, and no late-rank finding that names the same ranks and shows at least a quarter as much waiting. From 30 ms to 100 ms only below 0.5 and only `info`: less may be the scheduler.",
         source: "POP: 0.8 is acceptable",
         is_vague: true,

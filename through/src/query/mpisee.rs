@@ -84,10 +84,10 @@ FROM temp.total t CROSS JOIN temp.counted x ON (x.comm, x.op, x.bucket) = (t.com
 
 /// Its time of MPI_Init is no part of its run time.
 const PROCESSES: &str = "
-INSERT OR IGNORE INTO temp.process
+INSERT OR IGNORE INTO temp.process (rank, host, pid, wall_ns, mpi_ns, state)
 SELECT t.id, coalesce(m.machine, ''), 0, cast(iif(t.time BETWEEN 0 AND 9e9, t.time, 0) * 1e9 AS INTEGER), 0, 'finished'
 FROM main.exectimes t LEFT JOIN main.mappings m ON m.id = t.id WHERE t.id >= 0;
-INSERT OR IGNORE INTO temp.process SELECT DISTINCT rank, '', 0, 0, 0, 'finished' FROM temp.spent;
+INSERT OR IGNORE INTO temp.process (rank, host, pid, wall_ns, mpi_ns, state) SELECT DISTINCT rank, '', 0, 0, 0, 'finished' FROM temp.spent;
 UPDATE temp.process SET mpi_ns = s.time_ns
 FROM (SELECT rank, cast(total(time_ns) AS INTEGER) AS time_ns FROM temp.spent GROUP BY rank) s WHERE s.rank = process.rank;
 ";

@@ -86,7 +86,7 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
     let waiting_ns = exact_ns(run, group).unwrap_or_else(|| group.max_ns());
     let each_ns = waiting_ns / members.max(1) / group.calls.max(1);
     // Another rank without a processor each time looks the same.
-    let (of_rank_ns, machine_ns) = (waiting_ns / members.max(1), run.ready_ns());
+    let (of_rank_ns, machine_ns) = (waiting_ns / members.max(1), run.machine_ns());
     let part = 1.0 - (machine_ns as f64 / of_rank_ns.max(1) as f64).min(1.0);
     if run.share(of_rank_ns - machine_ns) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
         return None;

@@ -41,7 +41,7 @@ fn waiting(run: &Run) -> Result<Vec<Finding>, Error> {
         }
         let sum_ns = run.sums.get(&(row.comm, row.op)).map_or(row.time_ns, |sum| sum.time_ns).max(1);
         // A receiver without a processor comes late as well.
-        let without_ns = run.ready_ns().saturating_mul(row.ranks.max(1).into());
+        let without_ns = run.machine_ns().saturating_mul(row.ranks.max(1).into());
         let beyond_ns = row.time_ns.saturating_sub(row.calls.saturating_mul(shortest_ns));
         let waited_ns = beyond_ns.saturating_sub(without_ns).max(0);
         let condition = format!("{} AND bucket_lo = {}", on(run, row.comm, row.op), size.lo);
