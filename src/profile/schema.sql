@@ -714,16 +714,16 @@ CREATE VIEW notes AS
 SELECT module, text, ranks
 FROM note;
 
--- A thread without a processor does not say where it waits for one: outside of MPI as long, by estimate, as the part of its time, but for
--- sleep, that it spends there.
+-- The kernel does not say where a thread waited for a processor. It is estimated: in MPI and outside alike, by the time that the thread
+-- ran or was ready there. In MPI that is all of the time, since libraries poll; where a thread did much less, the library sleeps, and it
+-- is all of the time outside.
 CREATE VIEW ranks AS
 SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state,
        ran_ns / 1e9 AS ran_s,
        ready_ns / 1e9 AS ready_s,
-       (wall_ns - mpi_ns - unscheduled_ns) / 1e9 AS work_s
+       (wall_ns - mpi_ns - coalesce(CAST(1.0 * ready_ns * active_ns / (ran_ns + ready_ns) AS INTEGER), 0)) / 1e9 AS work_s
 FROM (
-    SELECT *, max(coalesce(min(ready_ns, wall_ns - mpi_ns, CAST(1.0 * ready_ns * (wall_ns - mpi_ns) / (ran_ns + ready_ns) AS INTEGER)), 0), 0)
-              AS unscheduled_ns
+    SELECT *, max(min(wall_ns - mpi_ns, ran_ns + ready_ns - iif(ran_ns + ready_ns < 0.9 * mpi_ns, 0, mpi_ns)), 0) AS active_ns
     FROM process
 );
 

@@ -353,16 +353,16 @@ fn a_rank_whose_processor_others_take() {
     for mpi in Mpi::ALL {
         let done = run(mpi, &Planted { program: "stolen", ranks: 2, ..SOMEWHERE }, "planted");
         let found = findings(&done);
-        let blames = |finding: &&Value| {
-            let is_loud = matches!(finding["level"].as_str(), Some("warn" | "high"));
-            is_loud && finding["topic"] != "changing-late-rank" && finding["ranks"] == "0"
-        };
-        assert!(!found.iter().any(|finding| blames(&finding)), "{mpi}: {found:#?}");
         let db = Connection::open(done.profile_path()).expect("the profile");
         let sql = "SELECT wall_s, mpi_s, ran_s, ready_s, work_s FROM ranks WHERE rank = 0";
         let [wall_s, mpi_s, ran_s, ready_s, work_s] = db
             .query_row(sql, [], |row| Ok([0, 1, 2, 3, 4].map(|at| row.get::<_, f64>(at).expect("a number"))))
             .expect("rank 0");
+        // A rank that waits 1 s for a processor makes the other wait as long, which gains 0.5 s if work is spread.
+        let blames = |finding: &Value| {
+            finding["ranks"] == "0" && finding["gain_s"].as_f64().is_some_and(|gain_s| gain_s > ready_s / 4.0)
+        };
+        assert!(!found.iter().any(blames), "{mpi}: {found:#?}");
         // It is one of four on its processor, and works for half a second.
         assert!(ready_s > 0.5 && ran_s > 0.49 && ran_s + ready_s <= wall_s * 1.01, "{mpi}: {ran_s} {ready_s} {wall_s}");
         assert!(work_s > 0.4 && work_s < wall_s - mpi_s - 0.4, "{mpi}: {work_s} of {wall_s}, {mpi_s} in MPI");

@@ -95,6 +95,11 @@ impl Run {
             / self.catalog.processes.len().max(1) as i64
     }
 
+    /// The part of it outside of MPI.
+    pub fn unscheduled_ns(&self) -> i64 {
+        (self.ledger.unscheduled_ns / i128::from(self.ledger.ranks.max(1))) as i64
+    }
+
     /// What a rank may spend in MPI for want of processors: its own, and that of the rank that it waits for.
     pub fn machine_ns(&self) -> i64 {
         self.ready_ns().saturating_mul(2)

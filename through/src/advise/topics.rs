@@ -81,7 +81,7 @@ pub const TOPICS: &[Topic] = &[
         text: "By the {source} a rank waits {waiting} in {op}{at}, {each} a call, for changing ranks.",
         advice: "Look for work that moves between ranks, a step that only one rank does at a time, or more ranks than cores.",
         more: "Counters give an upper bound here: all time beyond the shortest call. A slow collective looks the same; a timeline (through run --trace) decides.",
-        rule: "The upper bound of waiting is at least 10 % of the run time of the members and 1 ms a call, the lower bound less than half of it; a timeline replaces both bounds. Twice the mean time of a rank without a processor is subtracted: it may lack its own, and wait for a rank that lacks one. Only `info` if ranks wait less than 30 ms a call and less than 0.6 of the longest call.",
+        rule: "The upper bound of waiting is at least 10 % of the run time of the members and 1 ms a call, the lower bound less than half of it; a timeline replaces both bounds. The mean time of a rank without a processor outside MPI is subtracted; if ranks wait less than 30 ms a call, twice the mean time without one anywhere. Only `info` if ranks wait less than 30 ms a call and less than 0.6 of the longest call.",
         source: "simulation: if ranks are late in turn, the upper bound is within 2 % of the truth",
         is_vague: true,
         ..Topic::PLAIN

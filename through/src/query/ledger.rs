@@ -160,7 +160,7 @@ mod tests {
     fn factors_are_products_of_theirs() {
         let processes =
             [process(0, "a", 100, 20), process(1, "a", 100, 60), process(2, "b", 90, 60), process(3, "b", 100, 80)];
-        let factors = factors(&processes.iter().collect::<Vec<_>>(), 100);
+        let factors = factors(&processes.iter().collect::<Vec<_>>(), 100, Process::work_ns);
         // Working: 80, 40, 30, 20; mean 42.5, means of nodes 60 and 25.
         let close = |factor: Option<f64>, expected: f64| assert!((factor.unwrap() - expected).abs() < 1e-12);
         close(factors.parallel_efficiency, 0.425);
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn nobody_works_nowhere() {
-        assert_eq!(factors(&[], 0), Factors::default());
+        assert_eq!(factors(&[], 0, Process::work_ns), Factors::default());
         let waits = process(0, "a", 5, 9);
-        assert_eq!(factors(&[&waits], 5).load_balance, None);
+        assert_eq!(factors(&[&waits], 5, Process::work_ns).load_balance, None);
     }
 }

@@ -85,8 +85,10 @@ fn changing(run: &Run, group: &Group) -> Option<Finding> {
     let members = group.members.len() as i64;
     let waiting_ns = exact_ns(run, group).unwrap_or_else(|| group.max_ns());
     let each_ns = waiting_ns / members.max(1) / group.calls.max(1);
-    // Another rank without a processor each time looks the same.
-    let (of_rank_ns, machine_ns) = (waiting_ns / members.max(1), run.machine_ns());
+    // Another rank without a processor each time looks the same, in a short call also if it lacks one in MPI.
+    let of_rank_ns = waiting_ns / members.max(1);
+    let is_short = waiting_ns / (members - 1).max(1) / group.calls.max(1) < noise::SLICES_NS;
+    let machine_ns = if is_short { run.machine_ns() } else { run.unscheduled_ns() };
     let part = 1.0 - (machine_ns as f64 / of_rank_ns.max(1) as f64).min(1.0);
     if run.share(of_rank_ns - machine_ns) < CHANGING_SHARE || each_ns < CHANGING_CALL_NS {
         return None;
