@@ -52,6 +52,17 @@ pub struct Scheduled {
     pub ready_ns: u64,
 }
 
+impl Scheduled {
+    /// Of `/proc/PID/schedstat`, `109684 3246868 2`: nanoseconds on a processor, nanoseconds ready without one, and time slices.
+    pub fn of_text(text: &str) -> Scheduled {
+        let mut numbers = text.split_ascii_whitespace().map_while(|word| word.parse().ok());
+        match (numbers.next(), numbers.next()) {
+            (Some(ran_ns), Some(ready_ns)) => Scheduled { ran_ns, ready_ns },
+            _ => Scheduled::default(),
+        }
+    }
+}
+
 /// The first page. Text fields end at their first zero byte.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
@@ -169,3 +180,14 @@ impl Header {
 }
 
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schedulers_numbers_are_read() {
+        assert_eq!(Scheduled::of_text("109684 3246868 2\n"), Scheduled { ran_ns: 109_684, ready_ns: 3_246_868 });
+        assert_eq!(Scheduled::of_text("garbage"), Scheduled::default());
+    }
+}

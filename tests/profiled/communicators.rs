@@ -183,7 +183,7 @@ fn through_run_tells_of_spawned_processes_last() {
     assert!(done.stderr.contains("\nprofile    run.db\n           run-1.db: spawned processes\n"), "{}", done.stderr);
     assert!(done.stderr.contains("Comm_spawn on W0.0"), "{}", done.stderr);
     let head = execute(Command::new(through()).arg(folder.path().join("run-1.db"))).stdout;
-    assert!(head.contains("\nnote       spawned by other processes, which are not in this profile\n"), "{head}");
+    assert!(head.contains("\nnote       spawned by processes that are not in this profile\n"), "{head}");
 }
 
 /// Each side of a connection knows a communicator of its own, also where both sides are of one world. MPICH over UCX can

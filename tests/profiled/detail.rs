@@ -89,7 +89,7 @@ fn over_phases(db: &Connection) {
 fn a_wrong_word_is_said_and_passed_over() {
     let run = Launch::new(Mpi::Mpich, "threads").ranks(2).variable("COMMSEE_DETAIL", "ranks").run().succeeded();
     check(&run);
-    assert!(run.stderr.contains("COMMSEE_DETAIL=ranks is none of"), "{}", run.stderr);
+    assert!(run.stderr.contains("COMMSEE_DETAIL=ranks is not rank, node, comm or auto"), "{}", run.stderr);
 }
 
 /// Rank 0 hears from log2(ranks) others: from each its extent and, here, one chunk with its size.

@@ -94,7 +94,7 @@ fn paths_are_kept_where_that_is_asked_for() {
     }
     let (_folder, launch) = launch(Mpi::Mpich, 1, &[]);
     let run = launch.variable("COMMSEE_FILES", "all").run().succeeded();
-    assert!(run.stderr.contains("COMMSEE_FILES=all is neither name nor path"), "{}", run.stderr);
+    assert!(run.stderr.contains("COMMSEE_FILES=all is not name or path"), "{}", run.stderr);
     check(&run);
 }
 

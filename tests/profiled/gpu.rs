@@ -178,10 +178,7 @@ fn a_tool_of_the_program_gets_cupti() {
                 true => (&[], &["another tool watches the GPU: copies are not counted|2"]),
                 false => (
                     &["HtoD|3|12000"; 2],
-                    &[
-                        "CUPTI 13.0.1|2",
-                        "another tool has begun to watch the GPU: copies from then on are not counted|2",
-                    ],
+                    &["CUPTI 13.0.1|2", "another tool has started to watch the GPU: later copies are not counted|2"],
                 ),
             };
             assert_eq!(answer(&run.profile_path(), rows), copies, "{mpi} {order}");

@@ -402,10 +402,8 @@ fn a_plugin_of_the_users_own_goes_first() {
         assert_eq!(found(mpi, 6, &[("LD_LIBRARY_PATH", &path), empty]), "the user's 5");
         let run = replay(mpi, 6, "whose").variable("LD_LIBRARY_PATH", &path).run().succeeded();
         let notes = answer(&run.profile_path(), "SELECT text, ranks FROM notes WHERE module = 'nccl'");
-        let note = format!(
-            "NCCL has another profiler plugin, {}: its algorithms and protocols are not known|3",
-            users.display()
-        );
+        let note =
+            format!("NCCL has another profiler plugin, {}: algorithms and protocols are unknown|3", users.display());
         assert_eq!(notes, [note]);
     }
 }

@@ -32,7 +32,7 @@ fn errno_is_the_programs() {
         assert!(run.stdout.contains("most are kept: 1; changed: 0"), "{}", run.output());
         // The same when our own calls fail: shards cannot grow, snapshots cannot be taken.
         let broken = || Launch::new(mpi, "errno").preload(shared_library("broken")).variable("BROKEN_FUNCTION", "open");
-        let broken = broken().variable("BROKEN_ERROR", "24").variable("BROKEN_CALL", "9");
+        let broken = broken().variable("BROKEN_ERROR", "24").variable("BROKEN_CALL", "10");
         let run = broken.variable("BROKEN_TIMES", "100000").run().succeeded();
         assert!(run.stdout.contains("changed: 0") && run.stderr.contains("cannot grow"), "{}", run.output());
     }

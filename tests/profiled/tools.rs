@@ -78,7 +78,7 @@ fn misses(run: &Run, who: &str) {
     assert_eq!(["MPI_Barrier", "MPI_Recv"].map(|op| profile.total(op)), [0, 2], "{}", run.output());
     let head = execute(Command::new(through()).arg(run.profile_path())).stdout;
     let note = format!(
-        "not recorded, since they stand in front of commsee: MPI_Isend, MPI_Wait, MPI_Barrier and 1 more in {who}"
+        "not recorded, because they intercept calls before commsee: MPI_Isend, MPI_Wait, MPI_Barrier and 1 more in {who}"
     );
     // Wherever its lines break.
     let words = |text: &str| text.split_whitespace().collect::<String>();

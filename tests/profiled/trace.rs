@@ -192,7 +192,7 @@ fn without_the_variable_there_is_none() {
         );
     }
     let run = Launch::new(Mpi::ALL[0], "hooked").variable("COMMSEE_TRACE", "much").run().succeeded();
-    assert_eq!(run.stderr.matches("COMMSEE_TRACE=much is neither 0, 1 nor a size").count(), 1, "{}", run.stderr);
+    assert_eq!(run.stderr.matches("COMMSEE_TRACE=much is not 0, 1 or a size").count(), 1, "{}", run.stderr);
 }
 
 /// A killed job has no second comparison of clocks, and all its events.

@@ -95,7 +95,7 @@ mod tests {
             (half.clone(), half.clone(), half)
         });
         assert!(Rise::parse("-1").is_err() && Rise::parse("much").is_err() && Rise::parse("inf").is_err());
-        assert_eq!(Rise::parse("nan%"), Err("'nan' is no rise: write 5% or 0.5".to_owned()));
+        assert_eq!(Rise::parse("nan%"), Err("'nan' is not a rise: write 5% or 0.5".to_owned()));
         assert_eq!(Rise::Part(0.05).seconds(20.0), 1.0);
     }
 }

@@ -240,7 +240,7 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
     let share = run.share(run.ready_ns());
     if share >= CROWDED {
         foot.push(format!(
-            "A rank was ready to run and had no processor for {} of the run: other programs, or more ranks than processors. No finding counts what ranks are late by it.",
+            "A rank was ready to run and had no processor for {} of the run: other programs, or more ranks than processors. Findings leave out the waiting that this explains.",
             units::percent(share, 1.0)
         ));
     }
