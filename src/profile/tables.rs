@@ -227,10 +227,10 @@ impl<'a> Tables<'a> {
             SNAPSHOT => "running",
             _ => "ended before MPI_Finalize",
         };
-        let Process { rank, host, pid, wall_ns, mpi_ns, .. } = process;
+        let Process { rank, host, pid, .. } = process;
+        let (wall_ns, mpi_ns) = (process.wall_ns as i64, process.mpi_ns as i64);
         let (ran_ns, ready_ns) = process.scheduled.map(|(ran_ns, ready_ns)| (ran_ns as i64, ready_ns as i64)).unzip();
-        let times = [Some(*wall_ns as i64), Some(*mpi_ns as i64)];
-        self.insert.process.execute(params![rank, host, pid, times[0], times[1], state, ran_ns, ready_ns])?;
+        self.insert.process.execute(params![rank, host, pid, wall_ns, mpi_ns, state, ran_ns, ready_ns])?;
         // Ranks ascend.
         let lowest = match self.hosts.get(host) {
             Some(lowest) => *lowest,

@@ -157,11 +157,15 @@ fn answer(run: &Run) -> String {
         (_, Some(false)) => format!(" (at least {} waiting)", part(least)),
         _ => format!(" ({} to {} waiting in barriers and all-to-all exchanges)", part(least), part(most)),
     };
+    let without = match ledger.unscheduled_ns {
+        0 => String::new(),
+        ns => format!(", {} without a processor", part(ns)),
+    };
     let ranks = units::count(ledger.ranks, "rank");
     format!(
-        "In all, {ranks} ran for {}: {} of it working, {} in MPI{waiting}, {} after the end of ranks that ended early.",
+        "In all, {ranks} ran for {}: {} of it working{without}, {} in MPI{waiting}, {} after the end of ranks that ended early.",
         units::precise_time(ledger.run_time_ns),
-        part(ledger.working_ns),
+        part(ledger.working_ns - ledger.unscheduled_ns),
         part(mpi_ns),
         part(ledger.end_skew_ns)
     )

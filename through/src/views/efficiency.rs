@@ -103,14 +103,17 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let mut rows = rows(&context, &ledger, question.is_table() && question.folding == Folding::Usual);
     document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
     let mut table = column::table("ledger", COLUMNS, &context, rows);
-    let lost = units::percent(ledger.lost_ns() as f64, ledger.whole_ns() as f64);
+    let unscheduled_ns = unscheduled_ns(&ledger);
+    let lost_ns = ledger.lost_ns() + unscheduled_ns;
+    let lost = units::percent(lost_ns as f64, ledger.whole_ns() as f64);
     if ledger.end_skew_ns > 0 {
         let skew = units::time(narrow(ledger.end_skew_ns));
         let share = units::percent(ledger.end_skew_ns as f64, ledger.whole_ns() as f64);
         table.after.push(format!("and {skew} ({share}) on ranks that ended before the last one"));
     }
-    if let Some(share) = unscheduled(&ledger) {
-        let time = units::time(narrow(ledger.unscheduled_ns));
+    if unscheduled_ns > 0 {
+        let share = units::percent(unscheduled_ns as f64, ledger.whole_ns() as f64);
+        let time = units::time(narrow(unscheduled_ns));
         table.after.push(format!("and about {time} ({share}) outside MPI, ready to run without a processor"));
     }
     if ledger.unreturned_ns > 0 {
@@ -119,7 +122,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     }
     table.sections = vec![Section {
         name: format!("{lost} of the run time is not work"),
-        weight: format!("{} of {}", units::time(narrow(ledger.lost_ns())), units::time(narrow(ledger.whole_ns()))),
+        weight: format!("{} of {}", units::time(narrow(lost_ns)), units::time(narrow(ledger.whole_ns()))),
         rows: usize::MAX,
         ..Section::default()
     }];
@@ -131,10 +134,10 @@ fn ask(question: &Question) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// The part of the run time without a processor, outside of MPI, where it is worth a word.
-fn unscheduled(ledger: &Ledger) -> Option<String> {
-    let (part, whole) = (ledger.unscheduled_ns as f64, ledger.whole_ns() as f64);
-    (part >= NAMED_SHARE * whole && part > 0.0).then(|| units::percent(part, whole))
+/// Outside MPI without a processor, where it is worth a word.
+fn unscheduled_ns(ledger: &Ledger) -> i128 {
+    let is_worth = ledger.unscheduled_ns as f64 >= NAMED_SHARE * ledger.whole_ns() as f64;
+    if is_worth { ledger.unscheduled_ns } else { 0 }
 }
 
 /// What an entry must be of the run time to be named in one line, and how many are.
@@ -147,17 +150,17 @@ const ROOM: usize = 69;
 pub fn line(context: &Context) -> Result<Option<Line>, Error> {
     let ledger = ledger(&context.profile, &context.catalog, None)?;
     let whole = ledger.whole_ns() as f64;
-    let Some(efficiency) = ledger.factors.parallel_efficiency else { return Ok(None) };
+    if ledger.whole_ns() == 0 {
+        return Ok(None);
+    }
     let rows = rows(context, &ledger, true);
     let is_named = |row: &&Row| row.entry.time_ns as f64 >= NAMED_SHARE * whole && row.entry.op.is_some();
     let mut rest_ns = ledger.lost_ns();
-    let mut text = match unscheduled(&ledger) {
-        None => format!("{} work", units::percent(efficiency, 1.0)),
-        Some(share) => {
-            let work_ns = ledger.working_ns - ledger.unscheduled_ns;
-            format!("{} work, {share} without a processor", units::percent(work_ns as f64, whole))
-        }
-    };
+    let unscheduled_ns = unscheduled_ns(&ledger);
+    let mut text = format!("{} work", units::percent((ledger.working_ns - unscheduled_ns) as f64, whole));
+    if unscheduled_ns > 0 {
+        text += &format!(", {} no processor", units::percent(unscheduled_ns as f64, whole));
+    }
     let mut found = None;
     for row in rows.iter().filter(is_named).take(NAMED) {
         let op = row.entry.op.map(|op| context.op(op)).unwrap_or_default();

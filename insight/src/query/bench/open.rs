@@ -35,7 +35,7 @@ pub enum Problem {
     Empty,
     #[error("is a profile of a program, not a file of measurements: see it with `through`")]
     Profile,
-    #[error("is not a file of measurements: name one by groupbench")]
+    #[error("is not a file of measurements: name one that groupbench wrote")]
     Foreign,
     #[error("was written by another version of groupbench (version {0} of measurements, not {known}): use the `through` of that version", known = schema::VERSION)]
     Version(i64),
