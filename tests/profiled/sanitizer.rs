@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{
-    Launch, Mpi, Program, Run, answer, check, execute, execute_within_s, library, shared_library, target_folder,
+    Done, Launch, Mpi, Program, Run, answer, check, execute, execute_within_s, library, shared_library, target_folder,
     through,
 };
 
@@ -108,7 +108,9 @@ fn sanitizers_find_what_they_find_without_commsee() {
                 let profiled = run(mpi.run_by(&through(), &["-o", "run.db"], 1));
                 let what =
                     format!("{sanitizer} {error} under {mpi}: {}\nwithout commsee: {}", profiled.stderr, plain.stderr);
-                assert_eq!((profiled.status, &profiled.stdout), (plain.status, &plain.stdout), "{what}");
+                // MPICH's launcher says in most runs that a process ended with an error, and not in all.
+                let said = |run: &Done| run.stdout.split("\n====").next().map(str::to_owned);
+                assert_eq!((profiled.status, said(&profiled)), (plain.status, said(&plain)), "{what}");
                 let summaries = |text: &str| {
                     let lines =
                         text.lines().filter(|line| line.starts_with("SUMMARY: ") || line.contains("runtime error"));

@@ -8,7 +8,7 @@ view("ranks", (body) => {
   const list = range(ranks.rows).filter((at) => on.rank(ranks.rank[at])).map((at) => {
     const rank = ranks.rank[at];
     const [least, most] = waits.get(rank) ?? [0, 0];
-    return { rank, host: hosts[ranks.host[at]], state: data.ranks.states[ranks.state[at]] ?? "", wall: ranks.wall_ns[at], mpi: ranks.mpi_ns[at], selected: block === 1 ? time_ns.get(rank) ?? 0 : null, least, most, caused: caused.get(rank) ?? 0 };
+    return { rank, host: hosts[ranks.host[at]], state: data.ranks.states[ranks.state[at]] ?? "", wall: ranks.wall_ns[at], mpi: ranks.mpi_ns[at], unscheduled: ranks.unscheduled_ns[at], selected: block === 1 ? time_ns.get(rank) ?? 0 : null, least, most, caused: caused.get(rank) ?? 0 };
   });
   if (!list.length) return fill(body, nothing());
   const parts = [];
@@ -41,15 +41,16 @@ view("ranks", (body) => {
   const width = roomOf(body), height = 170, step = width / sorted.length;
   const stack = (tops) => sorted.map((row, at) => `${at ? "L" : "M"}${(at * step).toFixed(2)} ${(height * (1 - tops(row) / runTime)).toFixed(2)}H${((at + 1) * step).toFixed(2)}`).join("") + `V${height}H0Z`;
   if (runTime > 0 && !isCalls) {
-    const working = (row) => row.wall - row.mpi;
-    const layers = [["var(--moving)", (row) => row.wall], ["var(--perhaps)", (row) => working(row) + Math.min(row.mpi, row.most)], ["var(--waiting)", (row) => working(row) + Math.min(row.mpi, row.least)], ["var(--working)", working]];
+    const outside = (row) => row.wall - row.mpi, working = (row) => outside(row) - row.unscheduled;
+    const isShort = sorted.some((row) => row.unscheduled > 0);
+    const layers = [["var(--moving)", (row) => row.wall], ["var(--perhaps)", (row) => outside(row) + Math.min(row.mpi, row.most)], ["var(--waiting)", (row) => outside(row) + Math.min(row.mpi, row.least)], ["var(--none)", outside], ["var(--working)", working]];
     parts.push(el("h3", {}, hasWaits ? "Ranks sorted by waiting" : "Ranks sorted by MPI time"), el("figure", {},
       svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, preserveAspectRatio: "none", role: "img", "aria-label": `Run time of ${several(sorted.length, "rank")}: rank ${sorted[0].rank} waits most, rank ${sorted.at(-1).rank} least` },
         layers.map(([colour, tops]) => svg("path", { d: stack(tops), fill: colour }))),
-      legend([["var(--working)", "working"], ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
+      legend([["var(--working)", "working"], ...(isShort ? [["var(--none)", "without a processor"]] : []), ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
   }
   const columns = [{ title: "rank", name: "rank", value: (row) => row.rank, text: (row) => link(String(row.rank), { rank: [String(row.rank)] }), number: true }, word("host", "host", (row) => row.host), word("state", "state", (row) => row.state),
-    time("run time", "wall_s", (row) => row.wall), time("MPI", "mpi_s", (row) => row.mpi), time("working", "working_s", (row) => row.wall - row.mpi)];
+    time("run time", "wall_s", (row) => row.wall), time("MPI", "mpi_s", (row) => row.mpi), time("working", "working_s", (row) => row.wall - row.mpi - row.unscheduled)];
   if (block === 1 && data.cells?.detail === "rank" && (!base.isBySite || base.areRanksTold)) columns.push(time("selected", "selected_s", (row) => row.selected));
   if (hasWaits) columns.push(time(data.waits.exact ? "waiting" : "waiting at least", "wait_min_s", (row) => row.least));
   if (hasWaits && !data.waits.exact) columns.push(time("at most", "wait_max_s", (row) => row.most));
