@@ -31,8 +31,12 @@ extern "C" {
  * missing. Returns its number, 0 to 7, or one of the negative reasons. */
 int32_t commsee_hook_open(uint32_t version, const char *module);
 
+/* The program uses the layer. In a process that has not called MPI_Init or MPI_Session_init so far counting begins then, and ends when it exits: for
+ * layers that programs without MPI use. A layer that MPI libraries use by themselves must not say so. Returns 1 if anything is counted, else 0. */
+int32_t commsee_hook_begin(int32_t module);
+
 /* A word of this thread that belongs to the module, 0 at first and kept as long as the process: threads that end leave theirs to
- * others that start. Null before the end of MPI_Init and from the begin of MPI_Finalize on: then nothing is counted any more. */
+ * others that start. Null before the end of MPI_Init or commsee_hook_begin, and from the begin of MPI_Finalize on: then nothing is counted any more. */
 uint64_t *commsee_hook_word(int32_t module);
 
 /* The call that a thread is in: the MPI call, and in it, or without one, the innermost call of a layer (commsee_hook_enter). */

@@ -21,6 +21,9 @@ pub const LEFT: u32 = 3;
 /// A copy that was made by `MPI_Pcontrol(2)` while counting went on.
 pub const SNAPSHOT: u32 = 4;
 
+/// In [`Header::library`], of a program without MPI.
+pub const WITHOUT_MPI: &str = "none";
+
 /// What the clock of the tick counts is, in [`Header::clock`].
 pub const CLOCK_TSC: u32 = 1;
 pub const CLOCK_VIRTUAL_COUNTER: u32 = 2;

@@ -35,6 +35,8 @@ fn told(rank: usize) -> Vec<String> {
         format!("{comm}|{op}|{what}|{bucket}|{rank}|{rank}|{calls}|{bytes}|{ns}")
     };
     vec![
+        // Before MPI_Init.
+        row("-", "-", "HtoD|pageable to device|gpu0", 128, 1, 999, 1000),
         row("-", "-", "HtoD|pageable to device|gpu0", 1024, 3, 12_000, 6000),
         row("-", "-", "HtoD|pinned to device|gpu0", 1024, 1, 4000, 1000),
         row("-", "-", "HtoD|pinned to device|gpu0", 0, 10_000, 640_000, 100_000),
@@ -57,8 +59,30 @@ fn copies_are_counted_in_the_calls_that_they_are_made_in() {
         wanted.sort();
         found.sort();
         assert_eq!(found, wanted, "{mpi}");
-        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["16"], "{mpi}");
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM transfers"), ["18"], "{mpi}");
         assert_eq!(notes(&run), ["CUPTI 13.0.1|2", "CUPTI has lost some copies: they are not counted|2"], "{mpi}");
+    }
+}
+
+/// The launcher tells the ranks.
+#[test]
+fn copies_of_programs_without_mpi_are_counted() {
+    for mpi in Mpi::ALL {
+        let run = counted(launch(mpi)).arguments(&["alone"]).run().succeeded();
+        let row = |rank, what: &str, bucket, calls, bytes, ns| {
+            format!("-|-|{what}|gpu0|{bucket}|{rank}|{rank}|{calls}|{bytes}|{ns}")
+        };
+        let of = |rank| {
+            [
+                row(rank, "HtoD|pageable to device", 128, 1, 999, 1000),
+                row(rank, "DtoH|device to pinned", 1024, 3, 12_000, 3000),
+            ]
+        };
+        let (mut wanted, mut found): (Vec<_>, _) = ((0..2).flat_map(of).collect(), answer(&run.profile_path(), ROWS));
+        wanted.sort();
+        found.sort();
+        assert_eq!(found, wanted, "{mpi}");
+        assert_eq!(answer(&run.profile_path(), "SELECT count(*) FROM profile"), ["0"], "{mpi}");
     }
 }
 
@@ -81,7 +105,7 @@ fn copies_go_from_memory_to_memory() {
             rows.sort();
             rows
         };
-        let wanted = ["gpu0 gpu0 12 2098152", "gpu0 gpu1 2 2097152", "gpu0 host 4 4196304", "host gpu0 20008 1312000"];
+        let wanted = ["gpu0 gpu0 12 2098152", "gpu0 gpu1 2 2097152", "gpu0 host 4 4196304", "host gpu0 20010 1313998"];
         assert_eq!(rows(&told(&[]), "matrix", ["src_memory", "dst_memory", "calls", "bytes"]), wanted, "{mpi}");
         for words in [&["--graph"][..], &["--graph", "--by", "device"]] {
             let graph = told(words);

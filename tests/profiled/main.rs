@@ -58,4 +58,5 @@ mod tune;
 mod ucx;
 mod unprofiled;
 mod watching;
+mod without_mpi;
 mod worlds;

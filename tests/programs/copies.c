@@ -1,5 +1,5 @@
 /* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/profiled/gpu.rs has the rows. `other`: another tool watches the
- * GPU. `unset`: the driver finds no library. */
+ * GPU. `unset`: the driver finds no library. `alone`: without MPI. */
 #include "truth.h"
 #include "standin_cupti.h"
 #include <sys/wait.h>
@@ -23,15 +23,19 @@ static void *in_thread(void *nothing)
 
 int main(int argc, char **argv)
 {
-    /* Before MPI there is nothing to count for. */
     const char *path = standin_start();
     const char *what = argc > 1 ? argv[1] : "";
     EXPECT(strcmp(what, "other") == 0 || (strcmp(what, "unset") == 0 ? path == NULL : path && strstr(path, "libcommsee_gpu.so")));
-    standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
-    MPI_Init(&argc, &argv);
     /* Calls that copy nothing are forgotten in the end. */
     for (int round = 0; round < 300000; round++)
         standin_nothing();
+    standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
+    if (strcmp(what, "alone") == 0) {
+        for (int round = 0; round < 3; round++)
+            standin_copy(DTOH, DEVICE, PINNED, 4000, 1000, 0);
+        return 0;
+    }
+    MPI_Init(&argc, &argv);
     for (int round = 0; round < 3; round++)
         standin_copy(HTOD, PAGEABLE, DEVICE, 4000, 2000, 0);
     standin_copy(HTOD, PINNED, DEVICE, 4000, 1000, 0);

@@ -11,6 +11,8 @@ pub const PAUSED: u8 = 1;
 pub const ON: u8 = 2;
 
 pub static STATE: AtomicU8 = AtomicU8::new(OFF);
+/// What hook modules go by: the same, but `ON` in a process without MPI, too, where there is nothing but layers to count.
+static LAYERS: AtomicU8 = AtomicU8::new(OFF);
 /// Calls are counted, and nothing more is wanted of them.
 static ONLY_COUNTS: AtomicBool = AtomicBool::new(false);
 /// A timeline, datatypes or call sites are wanted.
@@ -56,9 +58,20 @@ fn settle() {
     next_generation();
 }
 
+/// Whether layers are counted.
+#[inline(always)]
+pub fn layers_are_on() -> bool {
+    LAYERS.load(Ordering::Relaxed) == ON
+}
+
+#[inline(always)]
+pub fn layers_are_off() -> bool {
+    LAYERS.load(Ordering::Relaxed) == OFF
+}
+
 /// Where a hook module reads it.
-pub fn address() -> *const u8 {
-    STATE.as_ptr()
+pub fn address_for_layers() -> *const u8 {
+    LAYERS.as_ptr()
 }
 
 pub fn epoch_address() -> *const u32 {
@@ -88,6 +101,12 @@ pub fn start(threaded: bool) {
         several_threads();
     }
     STATE.store(ON, Ordering::Release);
+    start_layers();
+}
+
+/// The same for layers alone.
+pub fn start_layers() {
+    LAYERS.store(ON, Ordering::Release);
     settle();
 }
 
@@ -98,6 +117,7 @@ pub fn several_threads() {
 
 pub fn stop() {
     STATE.store(OFF, Ordering::Release);
+    LAYERS.store(OFF, Ordering::Release);
     settle();
 }
 
@@ -105,6 +125,7 @@ pub fn stop() {
 pub fn pause(paused: bool) {
     let (from, to) = if paused { (ON, PAUSED) } else { (PAUSED, ON) };
     if STATE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        LAYERS.store(to, Ordering::Release);
         settle();
     }
 }

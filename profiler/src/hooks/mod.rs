@@ -17,6 +17,7 @@ use vocabulary::shard::{self as image, InFlightCall, NO_COMM, ROUTE_BITS, Role};
 
 use crate::guest::{clock, guard, say, state};
 use crate::record::buckets;
+use crate::thread::Thread;
 use crate::thread::layer_calls::LayerCall;
 use crate::thread::transfers::{Entry, Transferred};
 use crate::{sites, thread, trace};
@@ -71,13 +72,26 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
 
 /// What modules have counted in this thread, while anything may be.
 fn counters() -> Option<&'static Transferred> {
-    thread::here()?.hooks.get()
+    here()?.hooks.get()
+}
+
+/// This thread, perhaps in the midst of a call, while layers may be counted.
+#[inline(always)]
+fn here() -> Option<&'static Thread> {
+    if state::layers_are_off() { None } else { thread::of_run() }
+}
+
+/// The same where it has been seen before.
+#[inline(always)]
+fn known() -> Option<&'static Thread> {
+    // SAFETY: null, or this thread, which is never freed.
+    if state::layers_are_off() { None } else { unsafe { thread::pointer().as_ref() } }
 }
 
 /// The same where this thread has been here before, without a call that would have registers saved.
 #[inline(always)]
 fn known_counters() -> Option<&'static Transferred> {
-    thread::known()?.hooks.known()
+    known()?.hooks.known()
 }
 
 #[unsafe(no_mangle)]
@@ -96,11 +110,11 @@ fn first_word(module: i32) -> *mut u64 {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
-    if !state::is_on() {
+    if !state::layers_are_on() {
         return 0;
     }
     // SAFETY: the module passes a place.
-    let Some(thread) = thread::known() else { return unsafe { first_here(call) } };
+    let Some(thread) = known() else { return unsafe { first_here(call) } };
     // SAFETY: the module passes a place. Where a thread stands is written by itself alone, before it came here.
     unsafe {
         match thread.hooks.known() {
@@ -115,7 +129,7 @@ pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
 unsafe fn first_here(call: *mut Call) -> i32 {
     // SAFETY: as above.
     unsafe {
-        match thread::here().and_then(|thread| Some((thread.hooks.get()?, thread))) {
+        match here().and_then(|thread| Some((thread.hooks.get()?, thread))) {
             Some((own, thread)) => fill(own, thread, call),
             None => 0,
         }
@@ -123,7 +137,7 @@ unsafe fn first_here(call: *mut Call) -> i32 {
 }
 
 #[inline(always)]
-unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i32 {
+unsafe fn fill(own: &Transferred, thread: &Thread, call: *mut Call) -> i32 {
     // SAFETY: the module passes a call that begins with its size.
     unsafe {
         if (*call).size != LEAST_CALL_BYTES || !own.layers.are_none() {
@@ -136,7 +150,7 @@ unsafe fn fill(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i
 
 /// The MPI call that the thread is in.
 #[inline(always)]
-fn innermost(own: &Transferred, thread: &thread::Thread) -> Call {
+fn innermost(own: &Transferred, thread: &Thread) -> Call {
     let flags = if trace::is_on() { TRACED } else { 0 };
     match thread.in_flight.innermost() {
         Some(innermost) => Call {
@@ -154,7 +168,7 @@ fn innermost(own: &Transferred, thread: &thread::Thread) -> Call {
 /// With the layer call that the thread is in; no further than the module's structure goes.
 #[cold]
 #[inline(never)]
-unsafe fn fill_layered(own: &Transferred, thread: &thread::Thread, call: *mut Call) -> i32 {
+unsafe fn fill_layered(own: &Transferred, thread: &Thread, call: *mut Call) -> i32 {
     // SAFETY: as above.
     let size = unsafe { (*call).size };
     if size < LEAST_CALL_BYTES {
@@ -248,7 +262,7 @@ pub unsafe extern "C" fn commsee_hook_communicator_number(module: i32, communica
             parent_comm: told.parent_comm,
             letter: if letter.is_ascii_alphanumeric() { letter } else { b'i' },
             // Modules are passed over, so that this is where the program made it.
-            site: if state::is_on() { sites::of_stack(0, 1) } else { 0 },
+            site: if state::layers_are_on() { sites::of_stack(0, 1) } else { 0 },
             ..bytemuck::Zeroable::zeroed()
         };
         registry::communicator(module, entry, &label, &layer)
@@ -277,11 +291,11 @@ pub unsafe extern "C" fn commsee_hook_enter(_module: i32, _route: u32, _communic
 }
 
 unsafe extern "C" fn enter(module: i32, route: u32, communicator: u32, sequence: u64, stack: usize) -> u32 {
-    if !state::is_on() {
+    if !state::layers_are_on() {
         return 0;
     }
     let entered = || {
-        let thread = thread::here()?;
+        let thread = here()?;
         let own = thread.hooks.get()?;
         let context = own.layers.context(communicator, route, || registry::context(communicator, route));
         let begin_ticks = thread.in_flight.innermost().map_or(0, |innermost| innermost.begin_ticks);
@@ -391,12 +405,12 @@ pub unsafe extern "C" fn commsee_hook_add(counted: *mut u64, bytes: u64, duratio
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_thread_of(state: *mut ThreadState) -> i32 {
     let known = || {
-        let thread = thread::here()?;
+        let thread = here()?;
         let own = thread.hooks.get()?;
         Some(ThreadState {
             owner: own.layers.own(),
             outside: own.layers.outside(),
-            state: state::address(),
+            state: state::address_for_layers(),
             epoch: state::epoch_address(),
             call: thread.in_flight.address().cast(),
             tick_factor: clock::factor_address(),
@@ -452,7 +466,7 @@ pub unsafe extern "C" fn commsee_hook_drain(module: i32, drain: Option<Drain>, a
 
 /// Has modules count what is complete by now. Not within a guard: their functions call what they like.
 pub fn drain() {
-    if state::is_off() {
+    if state::layers_are_off() {
         return;
     }
     let drains = guard::guarded(registry::drains).unwrap_or_default();

@@ -8,6 +8,7 @@ mod hosts;
 mod job;
 mod launcher;
 mod spawned;
+pub mod told;
 mod verdict;
 
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! How what this process counts will become part of a profile: gathered in `MPI_Finalize`, or left in its shard by a program that has
-//! sessions only.
+//! sessions only, or no MPI.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +17,11 @@ static ROLL_CALL: Mutex<Option<Arc<RollCall>>> = parking_lot::const_mutex(None);
 /// `MPI_Init` was seen.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// The shard was made for a session, not in `MPI_Init`.
+/// The shard was made for a session or without MPI, not in `MPI_Init`.
 static ALONE: AtomicBool = AtomicBool::new(false);
+
+/// It was made without MPI, which is not there so far.
+static WITHOUT_MPI: AtomicBool = AtomicBool::new(false);
 
 /// Others may count on this rank in `MPI_Finalize` from now on.
 pub fn in_finalize(roll_call: Arc<RollCall>) {
@@ -53,6 +56,19 @@ pub fn set_alone(alone: bool) {
     ALONE.store(alone, Ordering::Release);
 }
 
+pub fn is_without_mpi() -> bool {
+    WITHOUT_MPI.load(Ordering::Acquire)
+}
+
+/// The shard, unless it was made without MPI.
+pub fn header_of_mpi() -> Option<shard::Live> {
+    shard::header().filter(|_| !is_without_mpi())
+}
+
+pub fn set_without_mpi(without: bool) {
+    WITHOUT_MPI.store(without, Ordering::Release);
+}
+
 pub fn roll_call(job: &Job, kind: &str, rank: u32, size: u32) -> RollCall {
     let wanted = paths::profile();
     let beside = wanted.parent().unwrap_or(std::path::Path::new("."));
@@ -65,6 +81,7 @@ pub unsafe extern "C" fn forget_in_child() {
         *roll_call = None;
     }
     set_alone(false);
+    set_without_mpi(false);
     state::stop();
     shard::forget();
 }

@@ -1,4 +1,4 @@
-//! The begin of recording in `MPI_Init` and its end in `MPI_Finalize`. Programs without `MPI_Init`: `sessions.rs`.
+//! The begin of recording in `MPI_Init` and its end in `MPI_Finalize`. Programs without `MPI_Init`: `sessions.rs`, `without_mpi.rs`.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ fn begin(clock: u32, entered: Moment, init: Done, caller: Caller) -> Result<(), 
     let job = rollcall::find(size);
     let buckets = setup::buckets_wanted();
     let thread_level = abi().family.thread_levels.iter().position(|known| *known == level).unwrap_or(0) as u32;
-    match shard::header() {
+    match ending::header_of_mpi() {
         // Sessions were there first.
         Some(header) => {
             header.set_run(job.run);
@@ -66,10 +66,22 @@ fn begin(clock: u32, entered: Moment, init: Done, caller: Caller) -> Result<(), 
             header.seal();
         }
         None => {
-            paths::choose();
-            let edges_bytes = buckets.edges();
-            let (run, local_ranks) = (job.run, job.local_ranks);
-            setup::set_up(&Process { rank, size, run, local_ranks, edges_bytes, thread_level, clock, entered })?;
+            if !ending::is_without_mpi() {
+                paths::choose();
+            }
+            let (run, local_ranks, edges_bytes) = (job.run, job.local_ranks, buckets.edges());
+            let has_mpi = true;
+            setup::set_up(&Process {
+                rank,
+                size,
+                run,
+                local_ranks,
+                edges_bytes,
+                thread_level,
+                clock,
+                entered,
+                has_mpi,
+            })?;
         }
     }
     let trace_bytes = setup::trace_bytes();

@@ -1,5 +1,6 @@
 //! Begin and end of a run, and how the counts of its processes become a profile.
 
+pub mod alone;
 pub mod control;
 pub mod ending;
 pub mod gather;
@@ -15,3 +16,4 @@ pub mod setup;
 pub mod snapshots;
 pub mod tree;
 pub mod unseen;
+pub mod without_mpi;

@@ -1,25 +1,23 @@
 //! Programs that use sessions and never call `MPI_Init`. Nothing here is collective: a process that opens a session need not
-//! meet any other one, so every process sets itself up alone, and the last one to exit finds all shards finished and makes
-//! the profile (`join.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
+//! meet any other one, so every process sets itself up alone (`alone.rs`). Beside `MPI_Init` sessions are part of what `MPI_Finalize` gathers.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_int};
 
 use parking_lot::Mutex;
-use vocabulary::profile::recover::shard_name;
-use vocabulary::shard::{FINISHED, Header, LEFT, Moment, RUNNING};
+use vocabulary::shard::{Moment, RUNNING};
 
 use crate::guest::caller::Caller;
-use crate::guest::{clock, guard, say, state};
+use crate::guest::{say, state};
 use crate::mpi::abi::{Word, abi};
 use crate::mpi::pmpi::{self, Group};
 use crate::mpi::world;
 use crate::objects::communicators;
 use crate::record::enter;
 use crate::record::tally::Done;
-use crate::rollcall::{self, RollCall};
-use crate::run::setup::{self, Process};
-use crate::run::{ending, join, output, scheduled};
+use crate::rollcall;
+use crate::run::alone::{self, Start};
+use crate::run::{ending, setup};
 use crate::shard::paths;
 use crate::thread::Thread;
 use crate::{shard, thread};
@@ -42,17 +40,15 @@ thread_local! {
     static SEEN: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Of a job over several hosts, whose processes bring their shards to where all see them.
-static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
-
 /// `MPI_Session_init` has succeeded. `session` is where its handle is, or 0 where that cannot be read.
 pub fn opened(clock: u32, entered: Moment, session: Word, done: Done, caller: Caller) {
     let mut sessions = SESSIONS.lock();
     sessions.open += 1;
     sessions.opened += 1;
     if !ending::ends_in_finalize() && sessions.open == 1 {
-        let trouble = match shard::header() {
-            None if ending::is_alone() || !setup::is_wanted() => return,
+        let is_handed_over = ending::is_without_mpi();
+        let trouble = match ending::header_of_mpi() {
+            None if ending::is_alone() && !is_handed_over || !setup::is_wanted() => return,
             None => begin(&mut sessions, clock, entered, thread_level(session)),
             Some(header) if ending::is_alone() => {
                 header.set_state(RUNNING);
@@ -91,12 +87,7 @@ pub fn closing() -> Option<Closing> {
     sessions.open = sessions.open.saturating_sub(1);
     let is_last = sessions.open == 0 && !ending::ends_in_finalize() && ending::is_alone();
     if is_last {
-        state::stop();
-        if let Some(header) = shard::header() {
-            header.set_latest(clock::moment());
-            header.set_scheduled(scheduled::so_far());
-            header.set_state(FINISHED);
-        }
+        alone::finish();
         leave_world(&mut sessions);
     }
     Some(Closing { thread, is_last })
@@ -139,21 +130,8 @@ fn begin(sessions: &mut Sessions, clock: u32, entered: Moment, thread_level: u32
 
 fn record_alone(sessions: &mut Sessions, clock: u32, entered: Moment, thread_level: u32) -> Result<(), String> {
     let (rank, size) = enter_world(sessions)?;
-    say::set_rank(rank);
-    let buckets = setup::buckets_wanted();
-    let job = rollcall::find(size);
-    let (run, local_ranks) = (job.run, job.local_ranks);
-    let process = Process { rank, size, run, local_ranks, edges_bytes: buckets.edges(), thread_level, clock, entered };
     paths::choose();
-    setup::set_up(&process)?;
-    if job.spans_hosts && job.local_ranks != Some(size) {
-        let roll_call = ending::roll_call(&job, rollcall::SESSIONS, rank, size);
-        roll_call.announce(|roll| setup::note(roll, &job, &paths::profile()));
-        *HOSTS.lock() = Some(roll_call);
-    }
-    ending::set_alone(true);
-    // SAFETY: the handler takes no argument and does not unwind.
-    unsafe { libc::atexit(leave) };
+    alone::begin(rank, size, &rollcall::find(size), Start { thread_level, clock, entered, has_mpi: true })?;
     state::start(thread_level == 3);
     Ok(())
 }
@@ -211,26 +189,4 @@ pub fn hand_over() {
         unsafe { pmpi::session_finalize(&mut sessions.own) };
         sessions.own = 0;
     }
-}
-
-/// The process exits: nothing will be counted any more. Whoever finds that of all others, too, makes the profile.
-extern "C" fn leave() {
-    guard::with_room(|| {
-        let Some(header) = shard::header() else { return };
-        if !ending::is_alone() || header.state() != FINISHED || header.pid() != std::process::id() {
-            return;
-        }
-        // Others read it as soon as it says so.
-        let Some(own) = output::keep_or_say(LEFT) else { return };
-        let (run, size) = (header.run(), header.world_size());
-        let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
-        let hosts = HOSTS.try_lock().and_then(|mut hosts| hosts.take());
-        let folder = hosts.as_ref().and_then(|hosts| hosts.bring(&own));
-        let claim =
-            folder.map_or_else(|| own.with_file_name(format!("{}.claim", names[0])), |folder| folder.claim_path());
-        let is_left = |header: &Header| header.state == LEFT;
-        if join::when_complete(&claim, &names, is_left, &paths::profile(), output::say_lost) {
-            hosts.iter().for_each(RollCall::clear);
-        }
-    });
 }

@@ -12,7 +12,7 @@ use vocabulary::profile::hosts::Note;
 use vocabulary::profile::recover::{host_name, process_start, run_name, shard_name};
 use vocabulary::profile::{boot, namespaces};
 use vocabulary::settings::{self, Log};
-use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, set_text};
+use vocabulary::shard::{FORMAT, Header, MAGIC, Moment, RUNNING, WITHOUT_MPI, set_text};
 
 use crate::guest::{clock, guard, say};
 use crate::mpi::abi::{self, abi};
@@ -39,6 +39,8 @@ pub struct Process<'a> {
     pub clock: u32,
     /// Before MPI was initialized.
     pub entered: Moment,
+    /// False in a program without MPI, of which layers alone are counted.
+    pub has_mpi: bool,
 }
 
 /// Whether the program is to be profiled and its MPI library is known.
@@ -51,7 +53,7 @@ pub fn is_wanted() -> bool {
     let log = variable(settings::LOG).unwrap_or_default();
     say::set_log(Log::parse(&log).unwrap_or(Log::Info));
     // A process that records already has found the family.
-    match if shard::header().is_some() { Ok(()) } else { abi::detect() } {
+    match if ending::header_of_mpi().is_some() { Ok(()) } else { abi::detect() } {
         Ok(()) => true,
         Err(found) => {
             if launcher::is_first() {
@@ -62,9 +64,42 @@ pub fn is_wanted() -> bool {
     }
 }
 
-/// Makes the shard and fills all tables. Recording is still off.
+/// Makes the shard, or takes over one that was made without MPI, and fills all tables. MPI is not recorded yet.
 pub fn set_up(process: &Process) -> Result<(), String> {
     let edges = Buckets::new(process.edges_bytes)?;
+    let header = header(process);
+    let name = shard_name(process.run, process.rank);
+    if shard::header().is_some() {
+        shard::renew(&header, &name);
+    } else {
+        shard::create(&paths::of_shards(), &name, &header)?;
+        // SAFETY: recording is off until `state::start`, and layers are until `state::start_layers`.
+        unsafe {
+            thread::prepare(enter::end_all);
+            buckets::prepare(edges);
+        }
+        sites::start();
+        // SAFETY: the handler only stores numbers.
+        unsafe { libc::pthread_atfork(None, None, Some(ending::forget_in_child)) };
+        hooks::start();
+    }
+    if process.rank == 0 {
+        hooks::say_missing();
+    }
+    if process.has_mpi {
+        datatypes::prepare();
+        file_names::prepare();
+        fortran::prepare();
+        communicators::prepare();
+        ending::set_without_mpi(false);
+    }
+    if let (Some(path), true) = (shard::path(), process.rank == 0) {
+        say::debug(&format!("counters in {}", path.display()));
+    }
+    Ok(())
+}
+
+fn header(process: &Process) -> Header {
     let mut header = Header::zeroed();
     header.magic = MAGIC;
     (header.format, header.state, header.table_hash) = (FORMAT, RUNNING, TABLE_HASH);
@@ -78,21 +113,15 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     // SAFETY: no argument that could be wrong.
     header.processors = u32::try_from(unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }).unwrap_or(0);
     header.clock = process.clock;
-    header.family = abi().family.id;
-    header.handle_mask = abi().mask as u64;
     header.thread_level = process.thread_level;
-    let (mut version, mut subversion) = (0, 0);
-    // SAFETY: both places are of the right type; the function may be called at any time.
-    unsafe { pmpi::get_version(&mut version, &mut subversion) };
-    header.mpi_version = [version as u32, subversion as u32];
+    match process.has_mpi {
+        true => tell_mpi(&mut header),
+        false => set_text(&mut header.library, WITHOUT_MPI),
+    }
     header.edge_count = process.edges_bytes.len() as u32;
     header.edges_bytes[..process.edges_bytes.len()].copy_from_slice(process.edges_bytes);
     set_text(&mut header.host, &host_name());
-    let library = abi::library_version();
-    let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
-    set_text(&mut header.library, &words.join(" "));
     set_text(&mut header.options, &options_in_force());
-    set_text(&mut header.hidden, &unseen::tell());
     header.set_job(&Job::of_environment());
     let keep_arguments = !settings::is_on(env::var(settings::NO_ARGS).ok().as_deref());
     set_text(&mut header.command, &command_line(keep_arguments));
@@ -103,27 +132,20 @@ pub fn set_up(process: &Process) -> Result<(), String> {
     header.scheduled[0] = scheduled::so_far();
     clock::scale(header.entered, header.started);
     header.seal();
+    header
+}
 
-    shard::create(&paths::of_shards(), &shard_name(process.run, process.rank), &header)?;
-    if process.rank == 0 {
-        hooks::say_missing();
-    }
-    hooks::start();
-    // SAFETY: recording is off until `state::start`.
-    unsafe { thread::prepare(enter::end_all) };
-    // SAFETY: recording is off until `state::start`.
-    unsafe { buckets::prepare(edges) };
-    datatypes::prepare();
-    file_names::prepare();
-    fortran::prepare();
-    communicators::prepare();
-    sites::start();
-    // SAFETY: the handler only stores numbers.
-    unsafe { libc::pthread_atfork(None, None, Some(ending::forget_in_child)) };
-    if let (Some(path), true) = (shard::path(), process.rank == 0) {
-        say::debug(&format!("counters in {}", path.display()));
-    }
-    Ok(())
+fn tell_mpi(header: &mut Header) {
+    header.family = abi().family.id;
+    header.handle_mask = abi().mask as u64;
+    let (mut version, mut subversion) = (0, 0);
+    // SAFETY: both places are of the right type; the function may be called at any time.
+    unsafe { pmpi::get_version(&mut version, &mut subversion) };
+    header.mpi_version = [version as u32, subversion as u32];
+    let library = abi::library_version();
+    let words: Vec<&str> = library.lines().next().unwrap_or("").split_whitespace().collect();
+    set_text(&mut header.library, &words.join(" "));
+    set_text(&mut header.hidden, &unseen::tell());
 }
 
 /// What this host tells those who come after a job over several hosts.

@@ -113,6 +113,25 @@ pub fn create(directories: &[String], name: &str, header: &Header) -> Result<(),
     Ok(())
 }
 
+/// Tells anew whose the shard is, which was made before MPI was there, and gives its file the name that others look for.
+pub fn renew(header: &Header, name: &str) {
+    MAPPING.with(|mapping| {
+        let (Some(mapping), Some(Live(place))) = (mapping.as_mut(), self::header()) else { return };
+        // SAFETY: whoever writes to it meanwhile holds the lock, or adds to what is not part of the seal.
+        let old = unsafe { place.as_ptr().read_volatile() };
+        let mut new = Header { used_bytes: old.used_bytes, lost_calls: old.lost_calls, lock: old.lock, ..*header };
+        new.seal();
+        // SAFETY: as above.
+        unsafe { place.as_ptr().write_volatile(new) };
+        if let Some(file) = &mut mapping.file {
+            let renamed = file.path.with_file_name(name);
+            if !renamed.exists() && std::fs::rename(&file.path, &renamed).is_ok() {
+                file.path = renamed;
+            }
+        }
+    });
+}
+
 /// The header, once the shard exists.
 pub fn header() -> Option<Live> {
     NonNull::new(HEADER.load(Ordering::Acquire)).map(Live)

@@ -13,7 +13,7 @@ use crate::hooks;
 use crate::mpi::abi::Word;
 use crate::mpi::presence::where_present;
 use crate::record::tally;
-use crate::run::{control, lifecycle, loaded, parting, sessions};
+use crate::run::{control, lifecycle, loaded, parting, sessions, without_mpi};
 use vocabulary::loaded::Stage;
 
 where_present! {
@@ -47,6 +47,7 @@ unsafe extern "C-unwind" fn init_thread(
 }
 
 fn started(caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
+    without_mpi::leave_to_mpi();
     loaded::tell(Stage::Entered);
     uncancelled(parting::expect);
     let chosen = clock::choose();
@@ -95,6 +96,7 @@ unsafe extern "C-unwind" fn session_init(info: Word, errhandler: Word, session: 
 
 /// `session` is where its handle will be, or 0 where that cannot be read.
 fn opened(session: Word, caller: Caller, forward: impl FnOnce() -> tally::Done) -> c_int {
+    without_mpi::leave_to_mpi();
     loaded::tell(Stage::Entered);
     let chosen = clock::choose();
     let entered = clock::moment();
@@ -221,6 +223,7 @@ pub unsafe extern "C-unwind" fn fortran_MPI_Session_init(
     }
     let own_error = Cell::new(0);
     let ierror = fortran::given(ierror, &own_error);
+    without_mpi::leave_to_mpi();
     let before = sessions::opened_so_far();
     opened_in_fortran(before, caller, || {
         timed!(MPI_Session_init, fortran::code(ierror, || _ = real(info, errhandler, session, ierror)))

@@ -103,6 +103,7 @@ fn unprofiled(evidence: &Evidence) {
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
             say("- the job ended before that, or the program does not call it;");
+            say("- it has no MPI: `--hooks nccl,gpu` records NCCL's calls and GPU copies;");
             say("- it opens libmpi.so (ctypes, Julia): read docs/howto/languages.md;");
             say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
             say("- the launcher drops LD_PRELOAD: use `through exec -- PROGRAM`;");
@@ -149,7 +150,8 @@ fn summary(profile: &Path, results: &Results, status: ExitStatus) -> Result<(), 
         if let Some(other) = results.wanted.parent().filter(|place| Some(*place) != head.path.parent()) {
             line("note", format!("not in {}, which the hosts may not share", other.display()));
         }
-        line("note", format!("recovered: {} ended before MPI_Finalize", shards::ranks(&overview.unfinished)));
+        let how = overview.how_unfinished();
+        line("note", format!("recovered: {} {how}", shards::ranks(&overview.unfinished)));
     }
     if let Some(who) = overview.who_aborted() {
         line("note", who);

@@ -131,7 +131,9 @@ impl Evidence<'_> {
         Some(Reason {
             what: format!("{} ran with the profiler but did not call MPI_Init", short(program)),
             advice: match self.status.success() {
-                true => "does it open libmpi.so (ctypes, Julia)? read docs/howto/languages.md".to_owned(),
+                true => "does it open libmpi.so (ctypes, Julia)? read docs/howto/languages.md. If it has no MPI, add \
+                         --hooks nccl,gpu"
+                    .to_owned(),
                 false => format!("the job {}: {ABOVE}", self.ended()),
             },
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use commsee::creators;
-use commsee::shard::OWN_SIZE;
+use commsee::shard::{OWN_SIZE, WITHOUT_MPI};
 use rusqlite::Row;
 
 use super::routes::{Route, routes};
@@ -233,6 +233,11 @@ impl Catalog {
     }
 
     /// A value of the metadata, if it is there and says something.
+    /// False of a program without MPI, of which only layers were counted.
+    pub fn has_mpi(&self) -> bool {
+        self.meta("mpi_library") != Some(WITHOUT_MPI)
+    }
+
     pub fn meta(&self, key: &str) -> Option<&str> {
         self.meta.get(key).map(String::as_str).filter(|value| !value.is_empty())
     }

@@ -32,9 +32,15 @@ pub struct Overview {
     pub running: Ranks,
     /// Ranks that called `MPI_Abort`.
     pub aborted: Ranks,
+    pub has_mpi: bool,
 }
 
 impl Overview {
+    /// What ranks did that are `unfinished`.
+    pub fn how_unfinished(&self) -> &'static str {
+        if self.has_mpi { "ended before MPI_Finalize" } else { "ended by a signal or _exit" }
+    }
+
     /// `MPI_Abort was called by rank 3`; nothing where nobody did.
     pub fn who_aborted(&self) -> Option<String> {
         let what = if self.aborted.count() == 1 { "rank" } else { "ranks" };
@@ -66,6 +72,7 @@ pub fn overview(catalog: &Catalog) -> Overview {
         unfinished: ranks_that(|process| !matches!(process.state.as_str(), "finished" | "running")),
         running: ranks_that(|process| process.state == "running"),
         aborted: ranks_that(|process| process.has_aborted),
+        has_mpi: catalog.has_mpi(),
     }
 }
 

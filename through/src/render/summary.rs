@@ -34,7 +34,10 @@ pub fn summary(document: &Document, terminal: &Terminal, out: &mut dyn Write) ->
     line("run time", &format!("max {} (rank {}), avg {average}", time(wall.ns), wall.rank))?;
     let (average, share) =
         (time(overview.mpi_avg_ns as i64), units::percent(overview.mpi_avg_ns, overview.wall_avg_ns));
-    line("MPI time", &format!("max {} (rank {}), avg {average}: {share} of the run time", time(mpi.ns), mpi.rank))?;
+    if overview.has_mpi {
+        let mpi_time = format!("max {} (rank {}), avg {average}: {share} of the run time", time(mpi.ns), mpi.rank);
+        line("MPI time", &mpi_time)?;
+    }
     behind.iter().try_for_each(|part| line(part.name, &part.text))?;
     for part in &document.tables {
         writeln!(out)?;

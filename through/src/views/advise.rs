@@ -234,6 +234,9 @@ fn gain(run: &Run, finding: &Finding) -> String {
 fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
     let mut foot = Vec::new();
     match findings.first() {
+        None if !run.catalog.has_mpi() => foot.push(
+            "A program without MPI: findings are about MPI. Its NCCL calls and copies: through layers.".to_owned(),
+        ),
         None => foot.push("Nothing stands out.".to_owned()),
         Some(first) => foot.push(format!("More on a finding: through explain {}.", first.topic.name)),
     }

@@ -34,7 +34,8 @@ pub fn head(context: &Context) -> Head {
         line("program", program, None);
     }
     if let Some(library) = catalog.meta("mpi_library") {
-        line("library", library_name(library), None);
+        let name = if catalog.has_mpi() { library_name(library) } else { "none: a program without MPI".to_owned() };
+        line("library", name, None);
     }
     if let Some(start) = catalog.meta("start_time") {
         line("started", start.replace('T', " ").replace('Z', " UTC"), None);
@@ -72,7 +73,8 @@ pub fn library_name(library: &str) -> String {
 /// What hook modules say of themselves, and how much of what layers did is linked to no MPI call: a line each at most.
 fn linkage(layers: &Layers, catalog: &Catalog) -> Vec<(&'static str, String)> {
     let notes: Vec<String> = layers.notes.iter().map(|note| note.sentence(catalog)).collect();
-    let unlinked: Vec<String> = layers.links.iter().map(unlinked).collect();
+    let links = layers.links.iter().filter(|_| catalog.has_mpi());
+    let unlinked: Vec<String> = links.map(unlinked).collect();
     let lines = [("layers", notes.join("; ")), ("unlinked", unlinked.join("; "))];
     lines.into_iter().filter(|(_, text)| !text.is_empty()).collect()
 }
@@ -136,7 +138,7 @@ pub fn crowded(catalog: &Catalog) -> Option<String> {
 fn notes(report: &Context) -> Vec<String> {
     let mut notes = Vec::new();
     let overview = &report.overview;
-    for (unfinished, what) in [(&overview.running, "still ran"), (&overview.unfinished, "ended before MPI_Finalize")] {
+    for (unfinished, what) in [(&overview.running, "still ran"), (&overview.unfinished, overview.how_unfinished())] {
         if !unfinished.is_empty() {
             let ranks = units::count(unfinished.count(), "rank");
             notes.push(format!("{ranks} {what}: {unfinished}"));

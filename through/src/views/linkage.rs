@@ -104,7 +104,7 @@ pub fn tables(context: &Rc<Context>) -> Vec<Table> {
     let after = (!linked.is_empty()).then(|| format!("of {}: nothing", linked.join(", ")));
     let mut rows = unlinked(layers);
     rows.retain(|row| row.protocol.is_some());
-    let unlinked = (!layers.links.is_empty()).then(|| Table {
+    let unlinked = (!layers.links.is_empty() && catalog.has_mpi()).then(|| Table {
         title: Some("operations without an MPI call"),
         after: after.into_iter().collect(),
         ..column::table("unlinked", UNLINKED, context, rows)

@@ -293,6 +293,7 @@ macro_rules! functions {
 
 functions! {
     open c"commsee_hook_open" (version: u32, module: *const c_char) -> i32;
+    begin c"commsee_hook_begin" (module: i32) -> i32;
     word c"commsee_hook_word" (module: i32) -> *mut u64;
     /// Fills in as much as the call says by its size that it has room for.
     here c"commsee_hook_here" (call: *mut Call) -> i32;

@@ -150,6 +150,13 @@ macro_rules! module {
 }
 
 impl Module {
+    /// The program uses the layer, which no MPI library uses by itself: in a process without MPI recording begins. Whether anything is recorded.
+    #[cold]
+    pub fn begin(&self) -> bool {
+        // SAFETY: no pointers.
+        unsafe { (self.core.begin)(self.number) != 0 }
+    }
+
     /// This thread's word. Null while nothing is recorded.
     #[inline(always)]
     pub fn word(&self) -> *mut u64 {

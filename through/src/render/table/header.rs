@@ -57,8 +57,9 @@ fn overall(overview: &Overview, terminal: &Terminal, out: &mut dyn Write) -> io:
         ),
     ];
     for (number, (name, wall, mpi, share)) in rows.iter().enumerate() {
+        let (mpi, share) = if overview.has_mpi { (mpi.as_str(), share.as_str()) } else { ("", "") };
         let name = terminal.paint(Paint::Faint, &format!("{name:<NAME_COLUMNS$}")).into_owned();
-        let values = format!("{wall:<20}  {mpi:<20}  {share}");
+        let values = format!("{wall:<20}  {mpi:<20}  {share}").trim_end().to_owned();
         let values = if number == 0 { terminal.paint(Paint::Faint, &values) } else { values.as_str().into() };
         writeln!(out, "{name}{values}")?;
     }

@@ -50,7 +50,8 @@ pub fn current(module: &Module) -> Option<&'static Thread> {
 #[inline(never)]
 fn begin(module: &Module) -> Option<&'static Thread> {
     // SAFETY: this thread's word, or null.
-    let word = unsafe { module.word().as_mut()? };
+    let own = || unsafe { module.word().as_mut() };
+    let word = own().or_else(|| if module.begin() { own() } else { None })?;
     if *word == 0 {
         *word = made()?;
     }
