@@ -58,5 +58,6 @@ mod tune;
 mod ucx;
 mod unprofiled;
 mod watching;
+mod wheel;
 mod without_mpi;
 mod worlds;
