@@ -32,6 +32,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/timeline.js"),
     include_str!("page/layers.js"),
     include_str!("page/files.js"),
+    include_str!("page/steps.js"),
     include_str!("page/bench.js"),
     include_str!("page/diff.js"),
     include_str!("page/end.js"),
@@ -64,7 +65,7 @@ const VIEWS: &[(&str, &str, &str)] = &[
     (
         "bench",
         "What the machine can do",
-        "Measurements by groups of ranks: bandwidth and time by size, and by active ranks.",
+        "Measurements by groups of ranks: bandwidth and time by size, by groups, and by active ranks.",
     ),
     ("diff", "Changes between runs", "Changes from the first profile to the last one."),
     ("meta", "About this run", "Data about the run, and what this page leaves out."),

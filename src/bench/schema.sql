@@ -39,8 +39,9 @@ CREATE TABLE bench_rank (
 
 -- What was measured in a launch: one pattern, one size, one library. bytes: the count that the pattern divides over its messages; message_bytes: its
 -- largest message; total_bytes: all messages of one execution; group_bytes: what the busiest group sends to others, or receives from them if that is
--- more; rank_bytes: the same of the busiest rank, messages inside its group included.
--- crosses_hosts: whether a message leaves its host. executions: how often the pattern ran, with warm-up and verification.
+-- more; rank_bytes: the same of the busiest rank, messages inside its group included. step: of its steps the one that was measured alone, from 1;
+-- 0: the whole pattern. steps: those that depend on each other.
+-- crosses_hosts: whether a message of the whole pattern leaves its host. executions: how often the pattern ran, with warm-up and verification.
 -- _s: seconds of the slowest rank (min_s to max_s); of the span from the first start to the last end (span_s); between the first start and
 -- the last (skew_s): medians. ci_: bounds of the median at 95 %, null under six samples. stopped: interval, reps, time or interrupted.
 -- half_trip_s: half the round trip of the pattern's first pair, where it was measured. flag: null, or why the numbers are not to be believed:
@@ -55,6 +56,7 @@ CREATE TABLE bench_result (
     k              INTEGER NOT NULL,
     library        TEXT NOT NULL,
     bytes          INTEGER NOT NULL,
+    step           INTEGER NOT NULL DEFAULT 0,
     steps          INTEGER NOT NULL,
     messages       INTEGER NOT NULL,
     message_bytes  INTEGER NOT NULL,

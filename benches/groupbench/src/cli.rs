@@ -112,6 +112,9 @@ pub struct Run {
     /// Split each message between groups over all ranks of its groups
     #[arg(long, conflicts_with = "pattern", help_heading = "Patterns")]
     pub stripe: bool,
+    /// Measure each step alone as well, which costs the time of a pattern for each: what they take together is less
+    #[arg(long, help_heading = "Patterns")]
+    pub each_step: bool,
 
     /// Library that moves messages: a name, or WITHIN/ACROSS groups; see --help [default: twosided]
     ///

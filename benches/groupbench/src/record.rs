@@ -44,11 +44,18 @@ pub struct Key {
     pub k: usize,
     pub library: String,
     pub bytes: u64,
+    /// Of its steps the one that was measured alone, from 1; 0: the whole pattern.
+    pub step: usize,
 }
 
 impl Key {
     pub fn shape(&self) -> Shape {
         Shape { n: self.n, g: self.g }
+    }
+
+    /// Of the pattern that it is a step of.
+    pub fn whole(&self) -> Key {
+        Key { step: 0, ..self.clone() }
     }
 }
 

@@ -24,7 +24,7 @@ fn once<'a>(words: &[&'a str]) -> Vec<&'a str> {
 fn right(ranks: usize, words: &[&str]) -> (Vec<Vec<String>>, String) {
     let done = run(ranks, &once(words)).succeeded();
     let rows = done.rows();
-    assert!(rows.iter().all(|row| row[10] == "0"), "{}", done.stdout);
+    assert!(rows.iter().all(|row| row[11] == "0"), "{}", done.stdout);
     (rows, done.stderr)
 }
 
@@ -111,6 +111,35 @@ fn steps_stripes_and_applications() {
 }
 
 #[test]
+fn each_step_is_measured_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.db");
+    // Groups of two: half of each message is split off, all of it crosses, half of it is assembled.
+    let stripe = ["-g", "2", "-k", "1", "--stripe", "--bytes", "1000", "--reps", "7"];
+    let words = [&stripe[..], &["--each-step", "--library", "twosided,shared", "-o", file.to_str().unwrap()]].concat();
+    run(4, &words).succeeded();
+    let opened = Connection::open(&file).unwrap();
+    let mut statement = opened
+        .prepare("SELECT step, steps, total_bytes, group_bytes, wrong FROM bench_result ORDER BY library, step")
+        .unwrap();
+    let rows =
+        statement.query_map([], |row| Ok([row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?]));
+    let rows: Vec<[i64; 5]> = rows.unwrap().map(|row| row.unwrap()).collect();
+    let expected = [[0, 3, 2000, 1000, 0], [1, 1, 500, 0, 0], [2, 1, 1000, 1000, 0], [3, 1, 500, 0, 0]];
+    assert_eq!(rows, [expected, expected].concat());
+    // A table says what the whole gains; steps that start together are one.
+    let steps = ["--steps", "rail>self+dense", "--each-step", "--bytes", "8", "--reps", "7", "--in-order"];
+    let table = run(4, &[&["-g", "2"], &steps[..]].concat()).succeeded().stdout;
+    let header = table.lines().find(|line| line.starts_with("pattern")).unwrap();
+    assert!(header.contains("step") && header.contains("gained"), "{table}");
+    let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("rail>self+dense uni")).collect();
+    assert_eq!(rows.len(), 3, "{table}");
+    assert!(rows[0].contains(" %)") && rows[1..].iter().all(|row| !row.contains(" %)")), "{table}");
+    // Where there is one step, it is the whole.
+    assert_eq!(right(2, &["-g", "1", "--bytes", "8", "--each-step"]).0.len(), 1);
+}
+
+#[test]
 fn ways_to_begin_together_and_cold_buffers() {
     for (sync, ranks) in [("barrier", 3), ("dissemination", 3), ("window", 2)] {
         let words = ["-g", "1", "--sync", sync, "--bytes", "64", "--reps", "8", "--format", "csv", "--cold"];
@@ -124,28 +153,31 @@ fn ways_to_begin_together_and_cold_buffers() {
 fn columns_are_those_that_are_promised() {
     let words = ["-g", "1", "--bytes", "8", "--reps", "7", "--warm-up", "1", "--format", "csv"];
     let samples = run(2, &words).succeeded();
-    assert_eq!(samples.stdout.lines().next(), Some("family,direction,n,g,k,library,bytes,launch,rep,time_s,wrong"));
+    assert_eq!(
+        samples.stdout.lines().next(),
+        Some("family,direction,n,g,k,library,bytes,step,launch,rep,time_s,wrong")
+    );
     let rows = samples.rows();
     assert_eq!(rows.len(), 7);
     for (rep, row) in rows.iter().enumerate() {
-        assert_eq!(row[..9].join(","), format!("rail,uni,2,1,1,twosided,8,0,{rep}"));
-        assert!(row[9].parse::<f64>().unwrap() > 0.0);
+        assert_eq!(row[..10].join(","), format!("rail,uni,2,1,1,twosided,8,0,0,{rep}"));
+        assert!(row[10].parse::<f64>().unwrap() > 0.0);
     }
     let summary = run(2, &[&words[..], &["--summary"]].concat()).succeeded();
     assert_eq!(
         summary.stdout.lines().next(),
         Some(
-            "family,direction,n,g,k,library,bytes,min_s,median_s,ci_lo_s,ci_hi_s,mean_s,p95_s,p99_s,max_s,reps,stopped,oversubscribed,wrong"
+            "family,direction,n,g,k,library,bytes,step,min_s,median_s,ci_lo_s,ci_hi_s,mean_s,p95_s,p99_s,max_s,reps,stopped,oversubscribed,wrong"
         )
     );
     let rows = summary.rows();
     assert_eq!(rows.len(), 1);
     let number = |column: usize| rows[0][column].parse::<f64>().unwrap();
     // min, interval, median, p95, p99, max stand in their order.
-    let order = [7, 9, 8, 10, 14].map(number);
+    let order = [8, 10, 9, 11, 15].map(number);
     assert!(order.is_sorted(), "{rows:?}");
-    assert!([8, 12, 13, 14].map(number).is_sorted(), "{rows:?}");
-    assert_eq!(rows[0][15..17], ["7", "reps"]);
+    assert!([9, 13, 14, 15].map(number).is_sorted(), "{rows:?}");
+    assert_eq!(rows[0][16..18], ["7", "reps"]);
 }
 
 #[test]

@@ -85,6 +85,7 @@ fn rise(row: &Compared, cmp: &BenchCmp) -> Option<String> {
     let allowed_s = cmp.fail_above?.seconds(a);
     let [by, allowed] = [b - a, allowed_s].map(|seconds| units::time(ns(seconds)));
     let case = &row.case;
-    let what = format!("{}, k {}, {}, {}", bench::pattern(case), case.k, case.library, units::bytes(case.bytes));
+    let step = if case.step > 0 { format!(", step {}", case.step) } else { String::new() };
+    let what = format!("{}, k {}, {}, {}{step}", bench::pattern(case), case.k, case.library, units::bytes(case.bytes));
     (row.verdict == Verdict::Slower && b - a > allowed_s).then(|| format!("{what} rose by {by}, more than {allowed}"))
 }

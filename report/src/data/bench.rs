@@ -1,7 +1,7 @@
-//! What was measured of the machine: bandwidths and times by size, and by active ranks with the model that suits them.
+//! What was measured of the machine: bandwidths and times by size, by groups, and by active ranks with the model that suits them.
 
 use insight::query::bench::models::{Fitted, fitted};
-use insight::query::bench::{Measured, Measurements};
+use insight::query::bench::{Case, Measured, Measurements};
 use insight::views::bench::{head, pattern, title};
 use serde_json::{Value, json};
 use through_core::text::path::relative;
@@ -34,14 +34,25 @@ pub fn bench(measured: Option<&Measurements>, caps: &mut Vec<String>) -> Option<
     }))
 }
 
+/// `dense omni`.
+fn family(case: &Case) -> String {
+    format!("{} {}", case.family, case.direction)
+}
+
 fn row(row: &Measured) -> Value {
     let interval = row.time_s.interval;
     json!({
         "pattern": text(&pattern(&row.case)),
+        "family": text(&family(&row.case)),
+        "n": row.case.n,
+        "g": row.case.g,
         "k": row.case.k,
         "library": text(&row.case.library),
         "buffers": text(&row.case.buffers),
         "bytes": row.case.bytes,
+        "step": row.case.step,
+        "steps_s": row.steps_s,
+        "gained_s": row.gained_s(),
         "message_bytes": row.message_bytes,
         "median_s": row.time_s.median,
         "ci_lo_s": interval.map(|interval| interval.low),
@@ -65,6 +76,7 @@ fn model(fitted: &Fitted) -> Option<Value> {
     let alike = fitted.alike().map(|fit| title(&fit.model)).collect::<Vec<_>>();
     Some(json!({
         "pattern": text(&pattern(&fitted.case)),
+        "family": text(&family(&fitted.case)),
         "library": text(&fitted.case.library),
         "buffers": text(&fitted.case.buffers),
         "bytes": fitted.case.bytes,

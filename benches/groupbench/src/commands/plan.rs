@@ -18,8 +18,9 @@ pub struct Item {
 
 impl Item {
     pub fn name(&self) -> String {
-        let Key { family, direction, k, library, bytes, .. } = &self.key;
-        format!("{family} {direction} k={k} {library} {}", commsee::bytes::exact(*bytes))
+        let Key { family, direction, k, library, bytes, step, .. } = &self.key;
+        let step = if *step > 0 { format!(", step {step}") } else { String::new() };
+        format!("{family} {direction} k={k} {library} {}{step}", commsee::bytes::exact(*bytes))
     }
 }
 
@@ -54,30 +55,43 @@ pub fn items(arguments: &Run, world: &World, groups: &Groups, matrix: Option<&Ma
         }
         // Ranks without a group count as a group of their own.
         let group = |rank: usize| places[rank].map_or(groups.shape.n + rank, |(group, _)| group);
-        let size = Size {
-            steps: pattern.steps.len(),
-            messages: pattern.messages().count(),
-            message_bytes: pattern.largest_message_bytes(),
-            total_bytes: pattern.total_bytes(),
-            group_bytes: pattern.busiest_bytes(group),
-            rank_bytes: rank_bytes(&pattern),
-            crosses_hosts: pattern.messages().any(|one| world.host(one.source) != world.host(one.destination)),
-        };
+        let crosses_hosts = pattern.messages().any(|one| world.host(one.source) != world.host(one.destination));
+        let is_one_way = named.is_one_way && pattern.steps.len() == 1;
+        let mut parts = vec![pattern];
+        if arguments.each_step && parts[0].stage_count() > 1 {
+            parts.extend(parts[0].stages());
+        }
         for choice in &libraries {
-            let key = Key {
-                family: format!("{}{}", named.family, if arguments.stripe { " striped" } else { "" }),
-                direction: named.direction.to_owned(),
-                n: groups.shape.n,
-                g: groups.shape.g,
-                k: named.k,
-                library: choice.to_string(),
-                bytes: named.bytes,
-            };
-            let case = Case { pattern: pattern.clone(), is_one_way: named.is_one_way && pattern.steps.len() == 1 };
-            items.push(Item { key, size, case, choice: choice.clone() });
+            for (step, pattern) in parts.iter().enumerate() {
+                let key = Key {
+                    family: format!("{}{}", named.family, if arguments.stripe { " striped" } else { "" }),
+                    direction: named.direction.to_owned(),
+                    n: groups.shape.n,
+                    g: groups.shape.g,
+                    k: named.k,
+                    library: choice.to_string(),
+                    bytes: named.bytes,
+                    step,
+                };
+                let case = Case { pattern: pattern.clone(), is_one_way };
+                items.push(Item { key, size: size(pattern, group, crosses_hosts), case, choice: choice.clone() });
+            }
         }
     }
     Ok(items)
+}
+
+/// `crosses_hosts`: whether a message of the whole pattern does.
+fn size(pattern: &Pattern, group: impl Fn(usize) -> usize, crosses_hosts: bool) -> Size {
+    Size {
+        steps: pattern.stage_count(),
+        messages: pattern.messages().count(),
+        message_bytes: pattern.largest_message_bytes(),
+        total_bytes: pattern.total_bytes(),
+        group_bytes: pattern.busiest_bytes(group),
+        rank_bytes: rank_bytes(pattern),
+        crosses_hosts,
+    }
 }
 
 fn of_families(arguments: &Run, groups: &Groups) -> Result<Vec<Named>, String> {

@@ -5,13 +5,12 @@ use std::io::{self, Write};
 use crate::pattern::Pattern;
 use crate::record::Outcome;
 
-const KEY: [&str; 7] = ["family", "direction", "n", "g", "k", "library", "bytes"];
+const KEY: [&str; 8] = ["family", "direction", "n", "g", "k", "library", "bytes", "step"];
 
 fn key(outcome: &Outcome) -> Vec<String> {
     let key = &outcome.key;
-    let numbers = [key.n, key.g, key.k].map(|number| number.to_string());
-    let [n, g, k] = numbers;
-    vec![key.family.clone(), key.direction.clone(), n, g, k, key.library.clone(), key.bytes.to_string()]
+    let [n, g, k, step] = [key.n, key.g, key.k, key.step].map(|number| number.to_string());
+    vec![key.family.clone(), key.direction.clone(), n, g, k, key.library.clone(), key.bytes.to_string(), step]
 }
 
 /// `step,src,dst,bytes`, a line a message.

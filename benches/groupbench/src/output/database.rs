@@ -108,7 +108,7 @@ impl Database {
     }
 
     fn done(&self) -> rusqlite::Result<Vec<Key>> {
-        let query = "SELECT family, direction, n, g, k, library, bytes FROM bench_result WHERE run = ?";
+        let query = "SELECT family, direction, n, g, k, library, bytes, step FROM bench_result WHERE run = ?";
         let mut statement = self.connection.prepare(query)?;
         let rows = statement.query_map([self.run], |row| {
             Ok(Key {
@@ -119,6 +119,7 @@ impl Database {
                 k: row.get::<_, i64>(4)? as usize,
                 library: row.get(5)?,
                 bytes: row.get::<_, i64>(6)? as u64,
+                step: row.get::<_, i64>(7)? as usize,
             })
         })?;
         rows.collect()
@@ -187,6 +188,7 @@ impl Database {
             ("k", (key.k as i64).into()),
             ("library", key.library.clone().into()),
             ("bytes", (key.bytes as i64).into()),
+            ("step", (key.step as i64).into()),
             ("steps", (size.steps as i64).into()),
             ("messages", (size.messages as i64).into()),
             ("message_bytes", (size.message_bytes as i64).into()),

@@ -131,6 +131,25 @@ impl Pattern {
         self
     }
 
+    /// Steps that depend on each other: those that start together are one.
+    pub fn stage_count(&self) -> usize {
+        self.steps.iter().filter(|step| !step.concurrent).count()
+    }
+
+    /// Each of them as a pattern of its own. What a step passes on is what its pattern gives.
+    pub fn stages(&self) -> Vec<Pattern> {
+        let mut stages: Vec<Pattern> = Vec::new();
+        for step in &self.steps {
+            let pairs = step.messages.iter().map(|message| (message.source, message.destination, message.bytes));
+            let alone = Pattern::of_pairs(self.ranks, pairs);
+            match stages.pop() {
+                Some(before) if step.concurrent => stages.push(before.then(&alone, true)),
+                before => stages.extend(before.into_iter().chain([alone])),
+            }
+        }
+        stages
+    }
+
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.steps.iter().flat_map(|step| &step.messages)
     }
@@ -252,5 +271,15 @@ mod tests {
         assert_eq!((both.total_bytes(), both.largest_message_bytes()), (20, 10));
         assert_eq!(both.busiest_bytes(|rank| rank), 14);
         assert_eq!(both.busiest_bytes(|rank| rank / 2), 6);
+    }
+
+    #[test]
+    fn steps_that_start_together_are_one_stage() {
+        let step = |bytes| Pattern::of_pairs(3, [(0, 1, bytes), (1, 2, 1)]);
+        let pattern = step(10).then(&step(4), false).then(&step(6), true);
+        let stages = pattern.stages();
+        assert_eq!((stages.len(), pattern.stage_count()), (2, 2));
+        assert_eq!(stages[0], step(10));
+        assert_eq!(stages[1], step(4).then(&step(6), true));
     }
 }

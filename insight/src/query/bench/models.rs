@@ -30,7 +30,7 @@ impl Fitted {
 /// What suits each pattern. A map is tried for groups of as many ranks as it has.
 pub fn fitted(results: &[Measured], nics: Option<&[u64]>) -> Vec<Fitted> {
     let mut patterns: BTreeMap<Case, Vec<Point>> = BTreeMap::new();
-    for row in results.iter().filter(|row| row.is_sound()) {
+    for row in results.iter().filter(|row| row.is_sound() && row.case.step == 0) {
         let Some(bandwidth) = row.bandwidth() else { continue };
         let point = Point { k: row.case.k, bandwidth, noise: row.noise().unwrap_or(0.0) };
         patterns.entry(Case { k: 0, ..row.case.clone() }).or_default().push(point);

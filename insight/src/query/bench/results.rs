@@ -20,6 +20,15 @@ pub struct Case {
     /// Ranks of each group that are active.
     pub k: u64,
     pub bytes: u64,
+    /// Of its steps the one that was measured alone, from 1; 0: the whole.
+    pub step: u64,
+}
+
+impl Case {
+    /// The pattern that it is a step of.
+    pub fn whole(&self) -> Case {
+        Case { step: 0, ..self.clone() }
+    }
 }
 
 /// A case as one launch had it.
@@ -33,6 +42,8 @@ pub struct Part {
 #[derive(Clone, Debug)]
 pub struct Measured {
     pub case: Case,
+    /// Steps that depend on each other.
+    pub steps: u64,
     pub messages: u64,
     pub message_bytes: u64,
     pub total_bytes: u64,
@@ -40,6 +51,8 @@ pub struct Measured {
     pub rank_bytes: u64,
     /// Seconds of the slowest rank.
     pub time_s: Summary,
+    /// Of a whole whose steps were measured: the sum of the medians of its steps, each alone.
+    pub steps_s: Option<f64>,
     /// From the first start to the last end, and between the first start and the last: medians.
     pub span_s: f64,
     pub skew_s: f64,
@@ -69,6 +82,11 @@ impl Measured {
         (time_s > 0.0 && self.carried_bytes() > 0).then(|| self.carried_bytes() as f64 / time_s)
     }
 
+    /// What its steps would take longer one after the other, without overlap.
+    pub fn gained_s(&self) -> Option<f64> {
+        Some(self.steps_s? - self.time_s.median)
+    }
+
     /// Half the width of the interval over the median.
     pub fn noise(&self) -> Option<f64> {
         let median = self.time_s.median;
@@ -82,7 +100,8 @@ impl Measured {
     }
 }
 
-const SQL: &str = "SELECT id, run, family, direction, n, g, k, library, buffers, bytes, messages, message_bytes, total_bytes, \
+/// `{step}`: files from before steps were measured have no such column.
+const SQL: &str = "SELECT id, run, family, direction, n, g, k, library, buffers, bytes, {step}, steps, messages, message_bytes, total_bytes, \
      group_bytes, rank_bytes, crosses_hosts, min_s, median_s, ci_lo_s, ci_hi_s, mean_s, p95_s, p99_s, max_s, span_s, skew_s, \
      reps, stopped, oversubscribed, wrong, half_trip_s, flag FROM bench_result ORDER BY run, id";
 
@@ -111,7 +130,10 @@ pub fn parts(db: &Connection, first: usize) -> rusqlite::Result<Vec<Part>> {
             measured,
         })
     };
-    db.prepare(SQL)?.query_map([], read)?.collect()
+    let has_step = "SELECT count(*) FROM pragma_table_info('bench_result') WHERE name = 'step'";
+    let has_step: bool = db.query_row(has_step, [], |row| row.get(0))?;
+    let sql = SQL.replace("{step}", if has_step { "step" } else { "0 AS step" });
+    db.prepare(&sql)?.query_map([], read)?.collect()
 }
 
 fn measured(row: &Row) -> rusqlite::Result<Measured> {
@@ -129,7 +151,10 @@ fn measured(row: &Row) -> rusqlite::Result<Measured> {
             buffers: row.get("buffers")?,
             crosses_hosts: row.get("crosses_hosts")?,
             bytes: count("bytes")?,
+            step: count("step")?,
         },
+        steps: count("steps")?,
+        steps_s: None,
         messages: count("messages")?,
         message_bytes: count("message_bytes")?,
         total_bytes: count("total_bytes")?,
@@ -163,7 +188,20 @@ pub fn merged(parts: Vec<Part>) -> Vec<Measured> {
     for part in parts {
         cases.entry(part.case.clone()).or_default().push(part);
     }
-    cases.into_values().filter_map(of_launches).collect()
+    with_steps(cases.into_values().filter_map(of_launches).collect())
+}
+
+/// Wholes with the sums of their steps, where each of them was measured and is sound.
+fn with_steps(mut results: Vec<Measured>) -> Vec<Measured> {
+    let mut sums: BTreeMap<Case, (u64, f64)> = BTreeMap::new();
+    for row in results.iter().filter(|row| row.case.step > 0 && row.is_sound()) {
+        let (steps, sum_s) = sums.entry(row.case.whole()).or_default();
+        (*steps, *sum_s) = (*steps + 1, *sum_s + row.time_s.median);
+    }
+    for row in results.iter_mut().filter(|row| row.case.step == 0 && row.is_sound()) {
+        row.steps_s = sums.get(&row.case).filter(|(steps, _)| *steps == row.steps).map(|(_, sum_s)| *sum_s);
+    }
+    results
 }
 
 fn of_launches(parts: Vec<Part>) -> Option<Measured> {

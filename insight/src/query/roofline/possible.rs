@@ -84,7 +84,7 @@ pub struct Possible {
 
 impl Possible {
     pub fn of(measurements: &Measurements) -> Possible {
-        let sound = || measurements.results.iter().filter(|row| row.is_sound());
+        let sound = || measurements.results.iter().filter(|row| row.is_sound() && row.case.step == 0);
         let messages = [false, true].map(|crosses| {
             let alone = sound().filter(|row| is_one_message(row) && row.case.crosses_hosts == crosses);
             Curve::of(alone.map(|row| {

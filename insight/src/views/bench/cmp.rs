@@ -9,6 +9,7 @@ use through_core::text::path::relative;
 use through_core::text::terminal::Paint;
 use through_core::views::{Column, Flag, Part, View, column, shorten};
 
+use super::list::step;
 use super::{Question, head, ns, sections};
 use crate::query::bench::compare::{Compared, Difference, Verdict, compare, differences};
 use crate::query::bench::{Measured, Measurements};
@@ -48,6 +49,15 @@ const COLUMNS: &[Of] = &[
     }),
     Of::new("bytes", "bytes", Unit::Bytes, "the count of the pattern", |_, row| Value::Bytes(row.case.bytes))
         .style(Style::Zero),
+    Of::record(
+        "step",
+        Unit::Count,
+        "the step of the pattern that was measured alone, from 1; 0: the whole pattern",
+        |_, row| Value::Number(row.case.step as i64),
+    ),
+    Of::shown("step", Unit::Count, |_, row| step(row.case.step))
+        .style(Style::Blank)
+        .when(|_, rows| rows.iter().any(|row| row.case.step > 0)),
     Of::new("median_a_s", "A", Unit::Seconds, "the median in A", |_, row| median(row.a.as_ref())),
     Of::new("median_b_s", "B", Unit::Seconds, "the median in B", |_, row| median(row.b.as_ref())),
     Of::new("ratio", "B / A", Unit::Ratio, "median in B over that in A: above 1, B takes longer", |_, row| {

@@ -54,6 +54,15 @@ const COLUMNS: &[Of] = &[
         Value::Bytes(row.case.bytes)
     })
     .style(Style::Zero),
+    Of::record(
+        "step",
+        Unit::Count,
+        "the step of the pattern that was measured alone, from 1; 0: the whole pattern",
+        |_, row| number(row.case.step),
+    ),
+    Of::shown("step", Unit::Count, |_, row| step(row.case.step))
+        .style(Style::Blank)
+        .when(|_, rows| rows.iter().any(|row| row.case.step > 0)),
     Of::record("message_bytes", Unit::Bytes, "its largest message", |_, row| Value::Bytes(row.message_bytes)),
     Of::record(
         "group_bytes",
@@ -89,6 +98,21 @@ const COLUMNS: &[Of] = &[
         "of the busiest group, else of the busiest rank, at the median",
         |_, row| Value::some(row.bandwidth(), Value::Rate),
     ),
+    Of::record(
+        "steps_s",
+        Unit::Seconds,
+        "the sum of the medians of its steps, if each was measured alone",
+        |_, row| Value::some(row.steps_s, time),
+    ),
+    Of::new(
+        "gained_s",
+        "gained",
+        Unit::Seconds,
+        "`steps_s` minus the median: what steps gain by not waiting for all of the step before",
+        |_, row| Value::some(row.gained_s(), time),
+    )
+    .style(Style::Blank)
+    .when(|_, rows| rows.iter().any(|row| row.steps_s.is_some())),
     Of::new("latency_s", "latency", Unit::Seconds, "half the round trip of the first pair, if measured", |_, row| {
         Value::some(row.half_trip_s, time)
     })
@@ -143,6 +167,11 @@ fn ask(question: &Question) -> Result<Document, Error> {
 
 fn number(number: u64) -> Value<'static> {
     Value::Number(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+/// Nothing of a whole.
+pub(super) fn step(step: u64) -> Value<'static> {
+    Value::some(Some(step).filter(|step| *step > 0), number)
 }
 
 fn time(seconds: f64) -> Value<'static> {

@@ -99,7 +99,7 @@ pub fn pattern(case: &Case) -> String {
 fn sections<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Section> {
     let mut sections: Vec<(Case, Section)> = Vec::new();
     for case in cases {
-        let own = Case { k: 0, bytes: 0, ..case.clone() };
+        let own = Case { k: 0, bytes: 0, step: 0, ..case.clone() };
         match sections.last_mut() {
             Some((of, section)) if *of == own => section.rows += 1,
             _ => {

@@ -8,7 +8,7 @@ use through_core::text::terminal::Terminal;
 
 use crate::browser::Browser;
 use crate::common::Folder;
-use crate::measured::{Bench, Found, around, exchange, machine, message, rail};
+use crate::measured::{Bench, Found, Pattern, around, exchange, machine, message, message_s, rail, striped};
 
 fn folder() -> Folder {
     let folder = Folder::empty();
@@ -65,6 +65,40 @@ fn filters_and_orders_are_those_that_are_named() {
         (2, Some("Open MPI v4.1.4"))
     );
     assert!(json["measurements"].is_string() && json["profile"].is_null() && json["overview"].is_null());
+}
+
+#[test]
+fn steps_are_listed_below_their_whole() {
+    let folder = Folder::empty();
+    let mut bench = Bench::new(&folder.path("a.db"));
+    bench.launch("one", false);
+    striped(&mut bench);
+    let rows = folder.through(&["bench", "a.db", "--format", "csv"]).csv();
+    let number = |row: usize, name: &str| rows[row][name].parse::<f64>().unwrap();
+    assert_eq!((0..4).map(|row| number(row, "step")).collect::<Vec<_>>(), [0.0, 1.0, 2.0, 3.0]);
+    assert!((number(0, "steps_s") - 500e-6).abs() < 1e-9 && (number(0, "gained_s") - 100e-6).abs() < 1e-9);
+    assert!(rows[1..].iter().all(|row| row["gained_s"].is_empty()));
+    let table = folder.through(&["bench", "a.db"]).ok();
+    let header = table.lines().find(|line| line.contains("median")).unwrap();
+    assert!(header.contains("step") && header.contains("gained"), "{table}");
+    let cmp = folder.through(&["bench", "cmp", "a.db", "a.db", "--format", "json"]).json();
+    assert_eq!(cmp["compared"].as_array().unwrap().len(), 4);
+    // One step is missing: what the others take says nothing.
+    bench.set("DELETE FROM bench_result WHERE step = 2");
+    let rows = folder.through(&["bench", "a.db", "--format", "csv"]).csv();
+    assert!(rows[0]["gained_s"].is_empty(), "{rows:?}");
+    assert!(!folder.through(&["bench", "a.db"]).ok().contains("gained"));
+    // A step is no message, and no bandwidth of the pattern.
+    let model = folder.through(&["bench", "model", "a.db", "--format", "json"]).json();
+    assert_eq!(model["fits"].as_array().unwrap().iter().filter(|fit| fit["standing"] == "best").count(), 1);
+}
+
+#[test]
+fn files_from_before_steps_were_measured_are_read() {
+    let folder = folder();
+    let rows = folder.through(&["bench", "machine.db", "--format", "csv"]).ok();
+    Bench::of(&folder.path("machine.db")).set("ALTER TABLE bench_result DROP COLUMN step");
+    assert_eq!(folder.through(&["bench", "machine.db", "--format", "csv"]).ok(), rows);
 }
 
 #[test]
@@ -342,6 +376,50 @@ fn the_page_draws_measurements_and_their_model() {
     folder.through(&["report", "heat.db", "-o", "page.html"]).ok();
     browser.open(&folder.path("page.html"), "", (1280, 900));
     assert_eq!(browser.eval("document.querySelector('[data-view=bench]').hidden"), true);
+}
+
+#[test]
+fn the_page_draws_steps_groups_and_an_all_to_all_beside_the_dense_pattern() {
+    let folder = Folder::empty();
+    let mut bench = Bench::new(&folder.path("machine.db"));
+    bench.launch("one", false);
+    striped(&mut bench);
+    for n in [2, 4, 8] {
+        for bytes in [1 << 10, 1 << 20] {
+            let dense = Pattern { n, g: 2, k: 2, ..exchange(n, bytes / n, true) };
+            bench.result(dense, &around(message_s(n * bytes, true), 10.0), Found::default());
+            let alltoall = Pattern { family: "alltoall", library: "alltoall", ..dense };
+            bench.result(alltoall, &around(2.0 * message_s(n * bytes, true), 10.0), Found::default());
+        }
+    }
+    drop(bench);
+    crate::common::heat(&folder.path("heat.db"));
+    assert_eq!(folder.through(&["report", "heat.db", "--bench", "machine.db", "-o", "page.html"]).ok(), "");
+    let Some(mut browser) = Browser::start(&folder.path("chromium")) else { return };
+    browser.open(&folder.path("page.html"), "view=bench", (1280, 900));
+    let texts = |browser: &mut Browser, what: &str| -> Vec<String> {
+        let found = browser.eval(&format!("[...document.querySelectorAll('[data-view=bench] {what}')].map((one) => one.dataset.series ?? one.dataset.part)"));
+        found.as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
+    };
+    let pattern = "[data-view=bench] select[name=pattern]";
+    browser.choose(pattern, "dense omni, 4 × 2 ranks, across hosts");
+    // Both over size, and over the numbers of groups.
+    for (chart, points) in [("bandwidth", 2), ("time", 2), ("groups", 3), ("groups-time", 3)] {
+        let series = texts(&mut browser, &format!("[data-chart={chart}] circle"));
+        let count = |name: &str| series.iter().filter(|one| *one == name).count();
+        let found = (count("dense omni: MPI_Alltoall"), count("alltoall omni: alltoall"));
+        assert_eq!(found, (points, points), "{chart}: {series:?}");
+    }
+    browser.choose("[data-view=bench] select[name=beside]", "none");
+    assert_eq!(texts(&mut browser, "[data-chart=time] circle"), ["MPI_Alltoall", "MPI_Alltoall"]);
+    browser.choose(pattern, "rail striped uni, 2 × 2 ranks, across hosts");
+    assert_eq!(texts(&mut browser, "[data-chart=steps] rect"), ["whole", "step 1", "step 2", "step 3"]);
+    let widths = browser.eval(
+        "[...document.querySelectorAll('[data-chart=steps] rect')].map((one) => Number(one.getAttribute('width')))",
+    );
+    let widths: Vec<f64> = widths.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();
+    assert!((widths[1..].iter().sum::<f64>() / widths[0] - 1.25).abs() < 1e-6, "{widths:?}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 /// Not that nothing matches.

@@ -22,6 +22,9 @@ pub struct Pattern {
     pub k: i64,
     pub library: &'static str,
     pub bytes: i64,
+    /// That is measured alone, from 1; 0: the whole. And how many there are.
+    pub step: i64,
+    pub steps: i64,
     /// All messages, and the size of the largest.
     pub messages: i64,
     pub message_bytes: i64,
@@ -45,6 +48,11 @@ impl Bench {
         Bench { db, launch: 0 }
     }
 
+    /// One that is there.
+    pub fn of(path: &Path) -> Bench {
+        Bench { db: Connection::open(path).unwrap(), launch: 0 }
+    }
+
     /// What is added from now on belongs to a launch on two hosts, eight ranks in two groups.
     pub fn launch(&mut self, mpi: &str, is_oversubscribed: bool) {
         self.launch += 1;
@@ -65,9 +73,9 @@ impl Bench {
     pub fn result(&mut self, pattern: Pattern, times_s: &[f64], found: Found) {
         let summary = Summary::of(times_s).unwrap();
         let interval = summary.interval;
-        let sql = "INSERT INTO bench_result (run, family, direction, n, g, k, library, bytes, steps, messages, message_bytes, total_bytes, \
+        let sql = "INSERT INTO bench_result (run, family, direction, n, g, k, library, bytes, step, steps, messages, message_bytes, total_bytes, \
                    group_bytes, rank_bytes, crosses_hosts, buffers, min_s, median_s, ci_lo_s, ci_hi_s, mean_s, p95_s, p99_s, max_s, span_s, \
-                   skew_s, reps, executions, stopped, oversubscribed, wrong, half_trip_s, flag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 1, ?9, ?10, \
+                   skew_s, reps, executions, stopped, oversubscribed, wrong, half_trip_s, flag) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?25, ?26, ?9, ?10, \
                    ?9 * ?10, ?11, ?10, ?12, 'host', ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?14, 1e-8, ?21, ?21 + 3, 'interval', 0, ?22, ?23, ?24)";
         let values = params![
             self.launch,
@@ -93,7 +101,9 @@ impl Bench {
             times_s.len() as i64,
             found.wrong,
             found.half_trip_s,
-            found.flag
+            found.flag,
+            pattern.step,
+            pattern.steps
         ];
         self.db.execute(sql, values).unwrap();
         let id = self.db.last_insert_rowid();
@@ -114,6 +124,8 @@ pub fn message(bytes: i64, crosses_hosts: bool) -> Pattern {
         k: 1,
         library: "MPI point-to-point",
         bytes,
+        step: 0,
+        steps: 1,
         messages: 1,
         message_bytes: bytes,
         group_bytes: bytes,
@@ -124,6 +136,15 @@ pub fn message(bytes: i64, crosses_hosts: bool) -> Pattern {
 /// `k` of four ranks in each of two groups, to the other group.
 pub fn rail(k: i64, bytes: i64) -> Pattern {
     Pattern { g: 4, k, messages: k, group_bytes: k * bytes, ..message(bytes, true) }
+}
+
+/// A message split over two ranks of each group: 400 µs, and by the step 100, 300 and 100 µs.
+pub fn striped(bench: &mut Bench) {
+    let whole = Pattern { family: "rail striped", g: 2, messages: 6, steps: 3, ..message(1 << 20, true) };
+    for (step, time_s) in [(0, 400e-6), (1, 100e-6), (2, 300e-6), (3, 100e-6)] {
+        let steps = if step > 0 { 1 } else { 3 };
+        bench.result(Pattern { step, steps, ..whole }, &around(time_s, 10.0), Found::default());
+    }
 }
 
 /// A block between each two of so many ranks.
