@@ -116,10 +116,11 @@ pub struct Run {
     #[arg(long, help_heading = "Patterns")]
     pub each_step: bool,
 
-    /// Library that moves messages: a name, or WITHIN/ACROSS groups; see --help [default: twosided]
+    /// Library that moves messages: a name, WITHIN/ACROSS groups, or BEFORE/ACROSS/AFTER; see --help [default: twosided]
     ///
     /// twosided, persistent, put, get, partitioned (MPI 4), shared (within a host), and the collectives scatter, alltoall, alltoallv as
-    /// baselines; nccl between GPUs. shared/twosided: shared memory within groups, messages between them. twosided@gpu: between memory of GPUs, for
+    /// baselines; nccl between GPUs. shared/twosided: shared memory within groups, messages between them;
+    /// shared/twosided/put: put for what is within groups after messages crossed. twosided@gpu: between memory of GPUs, for
     /// CUDA-aware MPI libraries.
     #[arg(long, value_delimiter = ',', value_name = "LIST", help_heading = "Measurement")]
     pub library: Vec<Choice>,

@@ -75,8 +75,10 @@ impl Composition {
         }
         admit(world, library)?;
         let memory = Memory::new(world, &pattern, library.memory())?;
+        let assembling = pattern.assembling(|rank| groups[rank]);
         let prepared = |(step, part): (usize, &Step)| {
-            library.prepare(&Task { world, comm, memory: &memory, messages: &part.messages, step, groups })
+            let (messages, assembles) = (&part.messages[..], assembling[step]);
+            library.prepare(&Task { world, comm, memory: &memory, messages, step, groups, assembles })
         };
         let exchanges = pattern.steps.iter().enumerate().map(prepared).collect::<Result<_, _>>()?;
         Ok(Composition { exchanges, memory, pattern })

@@ -84,7 +84,9 @@ fn other_numbers_of_ranks_and_groups() {
 
 #[test]
 fn steps_stripes_and_applications() {
-    for way in ["twosided", "persistent", "put", "shared", "alltoallv"] {
+    for way in
+        ["twosided", "persistent", "put", "shared", "alltoallv", "shared/twosided/put", "get/alltoallv/persistent"]
+    {
         right(
             4,
             &[
@@ -415,6 +417,33 @@ fn a_profile_counts_the_bytes_of_the_pattern() {
             .map(|(source, to, bytes)| ((source as i64, to as i64), bytes as i64 * executions))
             .collect();
         assert_eq!(matrix(&profile, "groupbench"), expected, "{library}");
+    }
+}
+
+#[test]
+fn each_library_moves_its_part_of_a_composition() {
+    let folder = tempfile::tempdir().unwrap();
+    let stripe = ["--stripe", "-k", "1", "--bytes", "1000", "--library", "put/twosided/get", "--each-step"];
+    let sequence = ["--steps", "self:k=1>rail:k=1>self:k=1", "--bytes", "500", "--library", "put/twosided/get"];
+    // Split or copied, crossed, and assembled or copied: by each execution of the whole, and of its steps alone.
+    for (words, bytes) in [(&stripe[..], [500, 1000, 500]), (&sequence[..], [4 * 500, 500, 4 * 500])] {
+        let words = [&[PROGRAM, "run", "-g", "2", "--format", "json"], words].concat();
+        let Some((done, profile)) = profiled(4, &words, folder.path()) else { return };
+        let said: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+        let mut executions = [0; 3];
+        for result in said["results"].as_array().unwrap() {
+            let step = result["key"]["step"].as_u64().unwrap() as usize;
+            for (at, executions) in executions.iter_mut().enumerate() {
+                *executions += if step == 0 || step == at + 1 { result["executions"].as_i64().unwrap() } else { 0 };
+            }
+        }
+        let opened = Connection::open(&profile).unwrap();
+        let query = "SELECT coalesce(sum(bytes_sent + bytes_recv), 0) FROM profile JOIN communicators USING (comm)
+                     WHERE label = 'groupbench' AND op = ?";
+        for (at, op) in ["MPI_Put", "MPI_Isend", "MPI_Get"].into_iter().enumerate() {
+            let moved: i64 = opened.query_row(query, [op], |row| row.get(0)).unwrap();
+            assert_eq!(moved, bytes[at] * executions[at], "{words:?}: {op}");
+        }
     }
 }
 

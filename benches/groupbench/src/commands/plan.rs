@@ -59,7 +59,7 @@ pub fn items(arguments: &Run, world: &World, groups: &Groups, matrix: Option<&Ma
         let is_one_way = named.is_one_way && pattern.steps.len() == 1;
         let mut parts = vec![pattern];
         if arguments.each_step && parts[0].stage_count() > 1 {
-            parts.extend(parts[0].stages());
+            parts.extend(parts[0].stages(group));
         }
         for choice in &libraries {
             for (step, pattern) in parts.iter().enumerate() {

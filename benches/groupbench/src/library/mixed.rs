@@ -1,33 +1,41 @@
-//! One library within groups, another between them.
+//! One library within groups, another between them, and one more within groups for what assembles what crossed.
 
 use super::{Exchange, Library, Task, Unavailable};
 use crate::memory::Kind;
 use crate::pattern::Message;
 
 pub struct Mixed {
-    pub within: Box<dyn Library>,
+    pub name: String,
+    pub before: Box<dyn Library>,
     pub across: Box<dyn Library>,
+    pub after: Box<dyn Library>,
+}
+
+impl Mixed {
+    fn all(&self) -> impl Iterator<Item = &dyn Library> {
+        [&*self.before, &*self.across, &*self.after].into_iter()
+    }
 }
 
 impl Library for Mixed {
     fn name(&self) -> String {
-        format!("{}/{}", self.within.name(), self.across.name())
+        self.name.clone()
     }
 
     fn memory(&self) -> Kind {
-        self.within.memory().max(self.across.memory())
+        self.all().map(|library| library.memory()).max().unwrap_or(Kind::Private)
     }
 
     fn takes_device_memory(&self) -> bool {
-        self.within.takes_device_memory() && self.across.takes_device_memory()
+        self.all().all(|library| library.takes_device_memory())
     }
 
     fn gives_memory_to_mpi(&self) -> bool {
-        self.within.gives_memory_to_mpi() || self.across.gives_memory_to_mpi()
+        self.all().any(|library| library.gives_memory_to_mpi())
     }
 
     fn is_pairwise(&self) -> bool {
-        self.within.is_pairwise() && self.across.is_pairwise()
+        self.all().all(|library| library.is_pairwise())
     }
 
     fn prepare(&self, task: &Task) -> Result<Box<dyn Exchange>, Unavailable> {
@@ -45,7 +53,7 @@ impl Library for Mixed {
             }
         };
         // Collective, in one order on all ranks.
-        let within = of(&*self.within, within)?;
+        let within = of(if task.assembles { &*self.after } else { &*self.before }, within)?;
         Ok(Box::new(Both { parts: [within, of(&*self.across, across)?] }))
     }
 }

@@ -29,6 +29,8 @@ pub struct Task<'a> {
     pub step: usize,
     /// The group of each rank of the world.
     pub groups: &'a [Option<usize>],
+    /// Whether it works inside groups on what crossed between them.
+    pub assembles: bool,
 }
 
 /// A step that can be executed again and again.
@@ -83,13 +85,14 @@ pub trait Library {
     }
 }
 
-/// One library, or one within groups and another between them.
+/// One library, or one within groups, another between them, and a third within groups afterwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     One(Name),
     Mixed {
-        within: Name,
+        before: Name,
         across: Name,
+        after: Name,
     },
     /// Between memory of GPUs.
     OnGpu(Box<Choice>),
@@ -168,9 +171,12 @@ impl Choice {
     pub fn library(&self) -> Box<dyn Library> {
         match self {
             Choice::One(name) => name.library(),
-            Choice::Mixed { within, across } => {
-                Box::new(mixed::Mixed { within: within.library(), across: across.library() })
-            }
+            Choice::Mixed { before, across, after } => Box::new(mixed::Mixed {
+                name: self.to_string(),
+                before: before.library(),
+                across: across.library(),
+                after: after.library(),
+            }),
             Choice::OnGpu(choice) => Box::new(on_gpu::OnGpu { library: choice.library() }),
         }
     }
@@ -185,7 +191,7 @@ impl FromStr for Choice {
                 let known: Vec<&str> =
                     <Name as clap::ValueEnum>::value_variants().iter().map(|name| name.text()).collect();
                 format!(
-                    "{text:?} is no library: {}, or WITHIN/ACROSS groups, such as shared/twosided; @gpu behind it: memory of GPUs",
+                    "{text:?} is no library: {}, or WITHIN/ACROSS groups, such as shared/twosided, or BEFORE/ACROSS/AFTER; @gpu behind it: memory of GPUs",
                     known.join(", ")
                 )
             })
@@ -196,10 +202,12 @@ impl FromStr for Choice {
                 choice => Ok(Choice::OnGpu(Box::new(choice))),
             };
         }
-        match text.split_once('/') {
-            Some((within, across)) => Ok(Choice::Mixed { within: name(within)?, across: name(across)? }),
-            None => Ok(Choice::One(name(text)?)),
-        }
+        let names = text.splitn(3, '/').map(name).collect::<Result<Vec<Name>, String>>()?;
+        Ok(match names[..] {
+            [before, across, after] => Choice::Mixed { before, across, after },
+            [within, across] => Choice::Mixed { before: within, across, after: within },
+            _ => Choice::One(names[0]),
+        })
     }
 }
 
@@ -207,7 +215,12 @@ impl std::fmt::Display for Choice {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Choice::One(name) => out.write_str(name.text()),
-            Choice::Mixed { within, across } => write!(out, "{}/{}", within.text(), across.text()),
+            Choice::Mixed { before, across, after } if before == after => {
+                write!(out, "{}/{}", before.text(), across.text())
+            }
+            Choice::Mixed { before, across, after } => {
+                write!(out, "{}/{}/{}", before.text(), across.text(), after.text())
+            }
             Choice::OnGpu(choice) => write!(out, "{choice}@gpu"),
         }
     }
@@ -239,9 +252,13 @@ mod tests {
             "alltoall",
             "alltoallv",
             "shared/put",
+            "shared/put/persistent",
+            "shared/put/get@gpu",
         ] {
             assert_eq!(text.parse::<Choice>().unwrap().to_string(), text);
         }
+        assert_eq!("shared/put/shared".parse(), "shared/put".parse::<Choice>());
+        assert!("put/put/put/put".parse::<Choice>().is_err());
         assert!("mpi".parse::<Choice>().unwrap_err().contains("twosided, persistent"));
     }
 }

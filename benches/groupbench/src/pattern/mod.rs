@@ -68,6 +68,8 @@ pub struct Step {
     pub messages: Vec<Message>,
     /// Started together with the step before, without waiting for it.
     pub concurrent: bool,
+    /// Alone, it is one that assembles inside groups what crossed before.
+    pub assembles: bool,
 }
 
 /// What must lie in a rank's result at last, and whose it was.
@@ -105,7 +107,7 @@ impl Pattern {
             got[destination] += bytes;
         }
         let deliveries = messages.iter().map(Delivery::of).collect();
-        Pattern { steps: vec![Step { messages, concurrent: false }], deliveries, ranks }
+        Pattern { steps: vec![Step { messages, ..Step::default() }], deliveries, ranks }
     }
 
     /// `other` behind this one, or beside it: with memory of its own.
@@ -121,7 +123,7 @@ impl Pattern {
                 ..*message
             });
             let concurrent = if index == 0 { concurrent } else { step.concurrent };
-            self.steps.push(Step { messages: messages.collect(), concurrent });
+            self.steps.push(Step { messages: messages.collect(), concurrent, assembles: step.assembles });
         }
         self.deliveries.extend(other.deliveries.iter().map(|delivery| Delivery {
             source_offset: delivery.source_offset + extents[delivery.source].given,
@@ -137,17 +139,36 @@ impl Pattern {
     }
 
     /// Each of them as a pattern of its own. What a step passes on is what its pattern gives.
-    pub fn stages(&self) -> Vec<Pattern> {
+    pub fn stages<G: PartialEq>(&self, group: impl Fn(usize) -> G) -> Vec<Pattern> {
         let mut stages: Vec<Pattern> = Vec::new();
-        for step in &self.steps {
+        for (step, assembles) in self.steps.iter().zip(self.assembling(group)) {
             let pairs = step.messages.iter().map(|message| (message.source, message.destination, message.bytes));
-            let alone = Pattern::of_pairs(self.ranks, pairs);
+            let mut alone = Pattern::of_pairs(self.ranks, pairs);
+            alone.steps[0].assembles = assembles;
             match stages.pop() {
                 Some(before) if step.concurrent => stages.push(before.then(&alone, true)),
                 before => stages.extend(before.into_iter().chain([alone])),
             }
         }
         stages
+    }
+
+    /// Of each step, whether it assembles inside groups what crossed between them: it follows a step that crosses, or all of those.
+    pub fn assembling<G: PartialEq>(&self, group: impl Fn(usize) -> G) -> Vec<bool> {
+        let mut stage_of = Vec::new();
+        let mut crosses = Vec::new();
+        for step in &self.steps {
+            if !step.concurrent || crosses.is_empty() {
+                crosses.push(false);
+            }
+            let stage = crosses.len() - 1;
+            crosses[stage] |= step.messages.iter().any(|one| group(one.source) != group(one.destination));
+            stage_of.push(stage);
+        }
+        let last = crosses.iter().rposition(|crosses| *crosses);
+        let follows = |stage: usize| stage > 0 && crosses[stage - 1] || last.is_some_and(|last| last < stage);
+        let is_one = |(step, stage): (&Step, usize)| step.assembles || !crosses[stage] && follows(stage);
+        self.steps.iter().zip(stage_of).map(is_one).collect()
     }
 
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
@@ -277,7 +298,7 @@ mod tests {
     fn steps_that_start_together_are_one_stage() {
         let step = |bytes| Pattern::of_pairs(3, [(0, 1, bytes), (1, 2, 1)]);
         let pattern = step(10).then(&step(4), false).then(&step(6), true);
-        let stages = pattern.stages();
+        let stages = pattern.stages(|_| 0);
         assert_eq!((stages.len(), pattern.stage_count()), (2, 2));
         assert_eq!(stages[0], step(10));
         assert_eq!(stages[1], step(4).then(&step(6), true));

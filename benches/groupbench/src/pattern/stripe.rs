@@ -46,9 +46,32 @@ pub fn striped(pattern: &Pattern, shape: Shape) -> Pattern {
         let mut concurrent = step.concurrent;
         for messages in [split, translate, assemble] {
             if !messages.is_empty() {
-                steps.push(Step { messages, concurrent: std::mem::take(&mut concurrent) });
+                steps.push(Step { messages, concurrent: std::mem::take(&mut concurrent), ..Step::default() });
             }
         }
     }
     Pattern { steps, ..pattern.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::{Direction, Family, Preset, Sequence};
+
+    #[test]
+    fn what_assembles_follows_what_crosses() {
+        let shape = Shape { n: 2, g: 2 };
+        let of = |pattern: Pattern| pattern.assembling(|rank| shape.group(rank));
+        let rail = Family::Rail.pattern(Direction::Bi, shape, 1, 100).unwrap();
+        let twice = striped(&rail.clone().then(&rail, false), shape);
+        assert_eq!(of(twice.clone()), [false, false, true, false, false, true]);
+        let sequence = |text: &str| text.parse::<Sequence>().unwrap().pattern(shape, 1, 100).unwrap();
+        assert_eq!(of(sequence("self>dense+self>self>self")), [false, false, false, true, true]);
+        assert_eq!(of(sequence("self>self")), [false, false]);
+        // Up the tree inside groups and between them, and down again.
+        assert_eq!(of(Preset::AllreduceTree.pattern(4, 100)), [false, false, false, true]);
+        // A step alone stays what it was.
+        let alone: Vec<bool> = twice.stages(|rank| shape.group(rank)).into_iter().flat_map(of).collect();
+        assert_eq!(alone, of(twice));
+    }
 }
