@@ -85,15 +85,15 @@ pub struct Run {
     /// Direction [default: uni]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "LIST", help_heading = "Patterns")]
     pub direction: Vec<Direction>,
-    /// Number of groups [default: all]
-    #[arg(short = 'n', long = "group-count", value_name = "N", value_parser = count, help_heading = "Patterns")]
-    pub n: Option<usize>,
+    /// Numbers of groups: 2, 2,4,8 or 2: up to all [default: all groups]
+    #[arg(short = 'n', long = "group-count", value_name = "LIST", help_heading = "Patterns")]
+    pub n: Option<Counts>,
     /// Ranks of a group [default: from --groups]
     #[arg(short = 'g', long = "group-size", value_name = "G", value_parser = count, help_heading = "Patterns")]
     pub g: Option<usize>,
-    /// Active ranks of a group: 2, 1,4 or 1: for all [default: all ranks of a group]
+    /// Numbers of active ranks of a group: 2, 1,4 or 1: up to all [default: all ranks of a group]
     #[arg(short = 'k', long = "active", value_name = "LIST", help_heading = "Patterns")]
-    pub k: Option<Actives>,
+    pub k: Option<Counts>,
     /// Counts C, which the pattern divides over its messages: 8,64K or 1:64M (doubled each time)
     #[arg(long, value_name = "LIST", default_value = "1K:4M", help_heading = "Patterns")]
     pub bytes: Sizes,
@@ -254,42 +254,38 @@ fn bytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Numbers of active ranks.
+/// Numbers of groups, or of active ranks: first and last of each range, which may end with all that there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Actives {
-    All,
-    Some(Vec<usize>),
-}
+pub struct Counts(Vec<(usize, Option<usize>)>);
 
-impl Actives {
-    /// In groups of `g`.
-    pub fn of(&self, g: usize) -> Vec<usize> {
-        match self {
-            Actives::All => (1..=g).collect(),
-            Actives::Some(list) => list.clone(),
-        }
+impl Counts {
+    /// Where there are `all`. A number above that stays, so that it is told.
+    pub fn of(&self, all: usize) -> Vec<usize> {
+        self.0.iter().flat_map(|(first, last)| *first..=last.unwrap_or(all.max(*first))).collect()
+    }
+
+    /// The largest; `None`: all that there are.
+    pub fn most(&self) -> Option<usize> {
+        let ends: Option<Vec<usize>> = self.0.iter().map(|(_, last)| *last).collect();
+        ends?.into_iter().max()
     }
 }
 
-impl FromStr for Actives {
+impl FromStr for Counts {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Actives, String> {
+    fn from_str(text: &str) -> Result<Counts, String> {
         let number = |text: &str| match text.trim().parse() {
             Ok(number @ 1..=100_000) => Ok(number),
-            _ => Err(format!("{text:?} is no number of active ranks")),
+            _ => Err(format!("{text:?} is no number from 1: a list is 2,4,8 or 1:4, and 1: goes up to all")),
         };
-        if text == "1:" {
-            return Ok(Actives::All);
-        }
-        let mut actives = Vec::new();
-        for part in text.split(',') {
-            match part.split_once(':') {
-                Some((low, high)) => actives.extend(number(low)?..=number(high)?),
-                None => actives.push(number(part)?),
-            }
-        }
-        Ok(Actives::Some(actives))
+        let range = |part: &str| match part.split_once(':') {
+            Some((first, "")) => Ok((number(first)?, None)),
+            Some((first, last)) if number(first)? > number(last)? => Err(format!("{part}: its end is below its begin")),
+            Some((first, last)) => Ok((number(first)?, Some(number(last)?))),
+            None => number(part).map(|number| (number, Some(number))),
+        };
+        text.split(',').map(range).collect::<Result<_, _>>().map(Counts)
     }
 }
 
@@ -339,9 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn active_ranks_are_lists_and_ranges() {
-        assert_eq!("1:".parse::<Actives>().unwrap().of(3), [1, 2, 3]);
-        assert_eq!("1,3:4".parse::<Actives>().unwrap().of(9), [1, 3, 4]);
-        assert!("0".parse::<Actives>().is_err());
+    fn counts_are_lists_and_ranges() {
+        let counts = |text: &str| text.parse::<Counts>();
+        assert_eq!(counts("1:").unwrap().of(3), [1, 2, 3]);
+        assert_eq!(counts("1,3:4").unwrap().of(9), [1, 3, 4]);
+        assert_eq!(counts("4:").unwrap().of(3), [4]);
+        assert_eq!((counts("2,8,4").unwrap().most(), counts("2:").unwrap().most()), (Some(8), None));
+        assert!(["0", "4:2", "", "2,", "x"].iter().all(|text| counts(text).is_err()));
     }
 }

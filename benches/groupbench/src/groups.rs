@@ -141,6 +141,16 @@ impl Groups {
         Ok(Groups { shape: Shape { n, g }, idle: world - ranks.len(), ranks })
     }
 
+    /// The first `n` of them.
+    pub fn first(&self, n: usize) -> Result<Groups, GroupsError> {
+        let Shape { n: all, g } = self.shape;
+        let world = self.ranks.len() + self.idle;
+        if n > all {
+            return Err(GroupsError::FewRanks { ranks: world, n, g });
+        }
+        Ok(Groups { shape: Shape { n, g }, ranks: self.ranks[..n * g].to_vec(), idle: world - n * g })
+    }
+
     /// Group and index of each world rank.
     pub fn places(&self, world: usize) -> Vec<Option<(usize, usize)>> {
         let mut places = vec![None; world];

@@ -142,6 +142,37 @@ fn each_step_is_measured_alone() {
 }
 
 #[test]
+fn numbers_of_groups_and_of_active_ranks_are_swept_in_one_run() {
+    let words =
+        ["-g", "2", "-n", "1,2:", "-k", "1,2", "--family", "self", "--bytes", "1001", "--library", "twosided,shared"];
+    let (rows, _) = right(7, &words);
+    let swept: BTreeSet<[&str; 2]> = rows.iter().map(|row| [row[2].as_str(), row[4].as_str()]).collect();
+    let expected = [["1", "1"], ["1", "2"], ["2", "1"], ["2", "2"], ["3", "1"], ["3", "2"]];
+    assert_eq!((rows.len(), swept), (12, BTreeSet::from(expected)));
+    // The first groups of the largest number take part, of messages between them too.
+    let dense = ["-g", "2", "-n", "3,2", "--family", "dense", "--direction", "omni", "--bytes", "1000", "--reps", "7"];
+    let table = run(6, &[&dense[..], &["--in-order"]].concat()).succeeded().stdout;
+    assert!(table.contains("2, 3 groups of 2 by g=2"), "{table}");
+    let ns: Vec<&str> =
+        table.lines().filter_map(|line| line.strip_prefix("dense omni")?.split_whitespace().next()).collect();
+    assert_eq!(ns, ["3", "2"], "{table}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.db");
+    run(6, &[&dense[..], &["-o", file.to_str().unwrap()]].concat()).succeeded();
+    let opened = Connection::open(&file).unwrap();
+    let number = |query: &str| opened.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
+    // With two groups of two four ranks have times, with three all six.
+    assert_eq!(
+        number("SELECT count(*) FROM bench_rank_time JOIN bench_result ON id = result WHERE n = 2 AND rank < 4"),
+        4
+    );
+    assert_eq!(number("SELECT count(*) FROM bench_rank_time JOIN bench_result ON id = result WHERE n = 3"), 6);
+    assert_eq!(number("SELECT count(*) FROM bench_rank_time"), 10);
+    let few = run(4, &["-g", "2", "-n", "2,3"]);
+    assert!(few.status == Some(2) && few.stderr.contains("start 6 ranks or more"), "{}", few.stderr);
+}
+
+#[test]
 fn ways_to_begin_together_and_cold_buffers() {
     for (sync, ranks) in [("barrier", 3), ("dissemination", 3), ("window", 2)] {
         let words = ["-g", "1", "--sync", sync, "--bytes", "64", "--reps", "8", "--format", "csv", "--cold"];

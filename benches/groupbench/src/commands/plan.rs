@@ -18,9 +18,9 @@ pub struct Item {
 
 impl Item {
     pub fn name(&self) -> String {
-        let Key { family, direction, k, library, bytes, step, .. } = &self.key;
+        let Key { family, direction, n, k, library, bytes, step, .. } = &self.key;
         let step = if *step > 0 { format!(", step {step}") } else { String::new() };
-        format!("{family} {direction} k={k} {library} {}{step}", commsee::bytes::exact(*bytes))
+        format!("{family} {direction} n={n} k={k} {library} {}{step}", commsee::bytes::exact(*bytes))
     }
 }
 
@@ -37,10 +37,18 @@ struct Named {
 
 /// All of them, in the order of the command line.
 pub fn items(arguments: &Run, world: &World, groups: &Groups, matrix: Option<&Matrix>) -> Result<Vec<Item>, String> {
-    let named = match matrix {
-        Some(matrix) => vec![of_matrix(matrix, world)?],
-        None => of_families(arguments, groups)?,
-    };
+    if let Some(matrix) = matrix {
+        return items_of(arguments, world, groups, vec![of_matrix(matrix, world)?]);
+    }
+    let mut items = Vec::new();
+    for n in arguments.n.as_ref().map_or_else(|| vec![groups.shape.n], |n| n.of(groups.shape.n)) {
+        let groups = groups.first(n).map_err(|error| error.to_string())?;
+        items.extend(items_of(arguments, world, &groups, of_families(arguments, &groups)?)?);
+    }
+    Ok(items)
+}
+
+fn items_of(arguments: &Run, world: &World, groups: &Groups, named: Vec<Named>) -> Result<Vec<Item>, String> {
     let libraries = match &arguments.library[..] {
         [] => vec![Choice::One(crate::library::Name::Twosided)],
         list => list.to_vec(),

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::plan::{Item, items};
 use super::{ERROR, INTERRUPTED, WRONG};
-use crate::cli::{Run as Arguments, RunFormat, ThreadLevel};
+use crate::cli::{Counts, Run as Arguments, RunFormat, ThreadLevel};
 use crate::composition::CompositionError;
 use crate::environment;
 use crate::groups::{GroupBy, Groups};
@@ -288,7 +288,8 @@ fn key_text(key: &Key) -> String {
 
 /// Collective.
 fn find_groups(arguments: &Arguments, world: &World, by: &GroupBy, cpus: &[u32]) -> Result<Groups, String> {
-    let Arguments { n, g, .. } = *arguments;
+    // The largest of several: others are its first groups.
+    let (n, g) = (arguments.n.as_ref().and_then(Counts::most), arguments.g);
     let size = world.size();
     let of_domain = |name: &str, domain: Option<u32>| {
         let domain = domain.map_or_else(|| "all".to_owned(), |domain| domain.to_string());

@@ -1,5 +1,6 @@
 //! The table that people read.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement};
@@ -7,7 +8,6 @@ use comfy_table::{CellAlignment, ContentArrangement};
 use commsee::bench::Interval;
 
 use crate::measure::Stopped;
-use crate::pattern::Shape;
 use crate::record::{Key, Outcome, Run};
 
 #[derive(Default)]
@@ -36,9 +36,9 @@ struct Notes {
     unbounded: usize,
 }
 
-const TITLES: [&str; 10] =
-    ["pattern", "step", "k", "library", "bytes", "median", "± 95 %", "bandwidth", "gained", "reps"];
-const GAINED: usize = 8;
+const TITLES: [&str; 11] =
+    ["pattern", "n", "step", "k", "library", "bytes", "median", "± 95 %", "bandwidth", "gained", "reps"];
+const GAINED: usize = 9;
 /// Columns of texts; all others are numbers.
 const LEFT: [&str; 2] = ["pattern", "library"];
 
@@ -84,13 +84,15 @@ impl Table {
         (row.steps > 1 && alone_s.len() == row.steps).then(|| alone_s.iter().sum::<f64>() - row.median_s)
     }
 
-    fn cells(&self, row: &Row) -> [String; 10] {
+    /// `has_n`: not all have as many groups.
+    fn cells(&self, row: &Row, has_n: bool) -> [String; 11] {
         let key = &row.key;
         let gained = self
             .gained_s(row)
             .map(|gained_s| format!("{} ({:.0} %)", time(gained_s), 100.0 * gained_s / (row.median_s + gained_s)));
         [
             format!("{} {}", key.family, key.direction),
+            if has_n { key.n.to_string() } else { String::new() },
             if key.step > 0 { key.step.to_string() } else { String::new() },
             key.k.to_string(),
             key.library.clone(),
@@ -106,7 +108,9 @@ impl Table {
     pub fn write(&self, run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let mpi = run.environment.get("mpi").map_or("", String::as_str);
         writeln!(out, "{mpi}, {} ranks on {} host(s)", run.ranks, run.hosts)?;
-        if let Some(Shape { n, g }) = self.rows.first().map(|row| row.key.shape()) {
+        let ns: BTreeSet<usize> = self.rows.iter().map(|row| row.key.n).collect();
+        if let Some(row) = self.rows.first() {
+            let (n, g) = (ns.iter().map(usize::to_string).collect::<Vec<_>>().join(", "), row.key.g);
             writeln!(out, "{n} groups of {g} by {}, begun together by {}", run.group_by, run.sync)?;
         }
         if run.oversubscribed {
@@ -117,7 +121,7 @@ impl Table {
         table.load_preset(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         let mut rows: Vec<&Row> = self.rows.iter().collect();
         rows.sort_by_key(|row| row.place);
-        let rows: Vec<[String; 10]> = rows.into_iter().map(|row| self.cells(row)).collect();
+        let rows: Vec<[String; 11]> = rows.into_iter().map(|row| self.cells(row, ns.len() > 1)).collect();
         // Without columns that say nothing.
         let shown: Vec<usize> =
             (0..TITLES.len()).filter(|column| rows.iter().any(|row| !row[*column].is_empty())).collect();
