@@ -151,8 +151,7 @@ impl Library for Alltoall {
         }
         let is_whole = expected == pairs.len() && pairs.len() == task.messages.len();
         if !is_whole || task.messages.iter().any(|message| message.source == message.destination) {
-            let why =
-                "not every rank sends to every other one; take alltoallv, or a pattern such as rail in direction omni";
+            let why = "not every rank sends to every other one; take alltoallv, or a pattern such as --preset alltoall";
             return Err(unavailable("alltoall", why));
         }
         if i32::try_from(first.bytes).is_err() {

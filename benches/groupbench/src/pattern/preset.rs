@@ -16,6 +16,8 @@ pub enum Preset {
     FftRows,
     /// The other transpose: C/Q from each rank to each other rank of its column of Q
     FftColumns,
+    /// What MPI_Alltoall does: C/P from each rank to each other one
+    Alltoall,
     /// Particles that leave their cell: three steps, a dimension each, C to both neighbours
     Particles,
 }
@@ -32,6 +34,7 @@ impl Preset {
             Preset::Halo => Pattern::of_pairs(ranks, (0..3).flat_map(|axis| neighbours(ranks, axis, count))),
             Preset::FftRows => transpose(ranks, count, true),
             Preset::FftColumns => transpose(ranks, count, false),
+            Preset::Alltoall => Pattern::of_pairs(ranks, (0..ranks).flat_map(|source| to_others(ranks, source, count))),
             Preset::Particles => {
                 in_steps(ranks, (0..3).map(|axis| neighbours(ranks, axis, count)).filter(|pairs| !pairs.is_empty()))
             }
@@ -86,6 +89,11 @@ fn neighbours(ranks: usize, axis: usize, count: u64) -> Pairs {
         }
     }
     pairs
+}
+
+/// A block for each rank; its own stays where it is.
+fn to_others(ranks: usize, source: usize, count: u64) -> impl Iterator<Item = (usize, usize, u64)> {
+    (0..ranks).filter(move |to| *to != source).map(move |to| (source, to, piece(count, ranks, to).0))
 }
 
 fn transpose(ranks: usize, count: u64, rows: bool) -> Pattern {
@@ -157,6 +165,14 @@ mod tests {
         assert_eq!(Preset::Halo.pattern(8, 10).total_bytes(), 8 * 3 * 10);
         assert_eq!(Preset::Particles.pattern(27, 10).steps.len(), 3);
         assert_eq!(Preset::Halo.pattern(1, 10).total_bytes(), 0);
+    }
+
+    #[test]
+    fn an_all_to_all_gives_all_blocks_but_the_own() {
+        let pattern = Preset::Alltoall.pattern(4, 1000);
+        assert_eq!((pattern.messages().count(), pattern.total_bytes()), (12, 4 * 750));
+        assert_eq!(Preset::Alltoall.pattern(3, 1001).total_bytes(), 2 * 1001, "each block twice");
+        assert_eq!(Preset::Alltoall.pattern(1, 10).total_bytes(), 0);
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn is_one_message(row: &Measured) -> bool {
 /// One step, in which all messages are as large, between all groups and all their ranks.
 fn is_exchange(row: &Measured) -> bool {
     let is_even = row.total_bytes == row.messages.saturating_mul(row.message_bytes);
-    let is_family = matches!(row.case.family.as_str(), "rail" | "dense");
+    let is_family = matches!(row.case.family.as_str(), "rail" | "dense" | "alltoall");
     is_even && is_family && row.case.direction == "omni" && row.case.k == row.case.g
 }
 
