@@ -1,6 +1,6 @@
 //! Jobs of the MPI library that this was compiled for.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -85,4 +85,35 @@ impl Done {
 pub fn built(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release").join(name);
     path.exists().then(|| path.canonicalize().unwrap())
+}
+
+/// As short as it gets, and verified.
+pub const ONCE: [&str; 6] = ["--reps", "1", "--warm-up", "0", "--format", "csv"];
+
+pub fn once<'a>(words: &[&'a str]) -> Vec<&'a str> {
+    words.iter().copied().chain(ONCE).collect()
+}
+
+/// Runs it, and asks that every byte of every row arrived; the rows, and what was left out.
+#[track_caller]
+pub fn right(ranks: usize, words: &[&str]) -> (Vec<Vec<String>>, String) {
+    let done = run(ranks, &once(words)).succeeded();
+    let rows = done.rows();
+    assert!(rows.iter().all(|row| row[11] == "0"), "{}", done.stdout);
+    (rows, done.stderr)
+}
+
+/// Runs it profiled; the profile of `out`.
+pub fn profiled(ranks: usize, words: &[&str], folder: &Path) -> Option<(Done, PathBuf)> {
+    let (Some(through), Some(_)) = (built("through"), built("libcommsee.so")) else {
+        eprintln!("left out: profiles of the benchmark (`cargo build --release` was not run)");
+        return None;
+    };
+    let _alone = alone();
+    let profile = folder.join("profile.db");
+    let _ = fs::remove_file(&profile);
+    let mut command = Command::new(through);
+    command.args(["run", "-o"]).arg(&profile).arg("--").args(launcher_words(ranks)).args(words);
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1").stdin(Stdio::null());
+    Some((done(command.current_dir(folder).output().unwrap()).succeeded(), profile))
 }
