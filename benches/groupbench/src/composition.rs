@@ -21,7 +21,7 @@
 use crate::library::{Exchange, Library, Task, Unavailable, admit, groups};
 use crate::memory::{Memory, NoMemory};
 use crate::mpi::{Comm, World};
-use crate::pattern::{Pattern, Shape, Step};
+use crate::pattern::{Pattern, Place, Shape, Step};
 
 pub struct Composition {
     // Before the memory that they use.
@@ -103,6 +103,25 @@ impl Composition {
 
     pub fn wait(&mut self, step: usize) {
         self.exchanges[step].wait();
+    }
+
+    /// Arms and starts one step, with what this rank gives as its memory has it now.
+    pub fn begin(&mut self, step: usize) {
+        let exchange = &mut self.exchanges[step];
+        exchange.load();
+        exchange.arm();
+        exchange.start();
+    }
+
+    /// Waits for a step that `begin` started; what arrived lies where the pattern wants it.
+    pub fn finish(&mut self, step: usize) {
+        self.exchanges[step].wait();
+        self.exchanges[step].land();
+    }
+
+    /// This rank's memory from a place on; nothing behind what its messages reach.
+    pub fn at(&self, place: Place) -> Option<*mut u8> {
+        (place.offset <= self.memory.extent().of(place.arena)).then(|| self.memory.at(place))
     }
 
     /// All steps of an armed pattern: concurrent ones together, dependent ones when this rank has done its part of those before.

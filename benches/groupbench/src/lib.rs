@@ -5,8 +5,9 @@
 //! - [`measure`]: how ranks begin together, how often a pattern runs, and what is kept of that;
 //! - [`memory`]: what messages lie in, `gpu`: that of a GPU;
 //! - [`record`], [`output`]: rows, and the formats that they are written in;
-//! - [`cli`], [`commands`]: the program.
+//! - [`cli`], [`commands`]: the program; [`c`]: the functions of `groupbench.h`, for C.
 
+pub mod c;
 pub mod cli;
 pub mod commands;
 pub mod composition;

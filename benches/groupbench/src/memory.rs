@@ -127,6 +127,11 @@ impl Memory {
         &self.layout
     }
 
+    /// Of this rank.
+    pub fn extent(&self) -> Extent {
+        self.layout.extents.get(self.rank).copied().unwrap_or_default()
+    }
+
     pub fn begin(&self) -> *mut u8 {
         self.begin.as_ptr()
     }

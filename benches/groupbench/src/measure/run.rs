@@ -37,6 +37,21 @@ pub struct Limits {
     pub is_cold: bool,
 }
 
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            // Fewer bound no median.
+            least_reps: FEWEST,
+            most_reps: 1000,
+            most_s: 2.0,
+            precision: 0.025,
+            warm_up: None,
+            is_verified: true,
+            is_cold: false,
+        }
+    }
+}
+
 /// One execution, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {

@@ -1,5 +1,5 @@
 //! The MPI functions that a benchmark times, as they are: Rust's bindings have no persistent, one-sided or partitioned operations of their own. `unsafe`
-//! of the crate lives here, in `library` and in `memory`.
+//! of the crate lives here, in `library`, in `memory` and in `c`.
 
 mod count;
 mod shim;

@@ -41,6 +41,12 @@ impl Comm {
     }
 }
 
+/// What MPI fails at, whatever the communicator does that this one is a copy of.
+fn ends_the_job(comm: &SimpleCommunicator) {
+    // SAFETY: a predefined handler.
+    unsafe { ffi::MPI_Comm_set_errhandler(comm.as_raw(), ffi::RSMPI_ERRORS_ARE_FATAL) };
+}
+
 fn text_of(code: i32) -> String {
     let mut text = [0u8; ffi::MPI_MAX_ERROR_STRING as usize];
     let mut length = 0;
@@ -66,17 +72,43 @@ pub struct World {
 }
 
 impl World {
+    /// Collective over the ranks of a communicator, which stays the caller's; why it is none, without a message.
+    pub fn over(comm: MPI_Comm) -> Result<World, String> {
+        // SAFETY: what the calls write to; a communicator of the caller is live. The copy is no predefined one.
+        let copy = unsafe {
+            let (mut is_initialized, mut is_finalized, mut is_inter) = (0, 0, 0);
+            ffi::MPI_Initialized(addr_of_mut!(is_initialized));
+            ffi::MPI_Finalized(addr_of_mut!(is_finalized));
+            if is_initialized == 0 || is_finalized != 0 {
+                return Err(format!("MPI is {}", if is_finalized != 0 { "finalized" } else { "not initialized" }));
+            }
+            if comm == ffi::RSMPI_COMM_NULL {
+                return Err("the communicator is MPI_COMM_NULL".to_owned());
+            }
+            ffi::MPI_Comm_test_inter(comm, addr_of_mut!(is_inter));
+            if is_inter != 0 {
+                return Err("the communicator is an inter-communicator".to_owned());
+            }
+            let mut copy = ffi::RSMPI_COMM_NULL;
+            ffi::MPI_Comm_dup(comm, addr_of_mut!(copy));
+            SimpleCommunicator::from_raw(copy)
+        };
+        Ok(World::new(&copy))
+    }
+
     /// Collective over all processes of the job.
     pub fn new(world: &impl Communicator) -> World {
         let named = |name: &str| {
             let comm = world.duplicate();
             comm.set_name(name);
+            ends_the_job(&comm);
             comm
         };
         let (measured, control) = (named("groupbench"), named("groupbench:control"));
         let round_trips = named("groupbench:round-trips");
         let node = control.split_shared(control.rank());
         node.set_name("groupbench:host");
+        ends_the_job(&node);
         let mut first = control.rank();
         node.process_at_rank(0).broadcast_into(&mut first);
         let mut hosts = vec![0; control.size() as usize];

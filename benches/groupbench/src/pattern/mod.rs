@@ -47,13 +47,13 @@ pub enum Arena {
 }
 
 /// Where a message begins in the memory of a rank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub arena: Arena,
     pub offset: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
     pub source: usize,
     pub destination: usize,
@@ -63,7 +63,7 @@ pub struct Message {
 }
 
 /// Messages that are started together. A rank begins a step when its own part of the step before is done: there is no barrier between them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Step {
     pub messages: Vec<Message>,
     /// Started together with the step before, without waiting for it.
