@@ -191,14 +191,14 @@ pub fn merged(parts: Vec<Part>) -> Vec<Measured> {
     with_steps(cases.into_values().filter_map(of_launches).collect())
 }
 
-/// Wholes with the sums of their steps, where each of them was measured and is sound.
+/// Wholes with the sums of their steps, where each of them was measured.
 fn with_steps(mut results: Vec<Measured>) -> Vec<Measured> {
     let mut sums: BTreeMap<Case, (u64, f64)> = BTreeMap::new();
-    for row in results.iter().filter(|row| row.case.step > 0 && row.is_sound()) {
+    for row in results.iter().filter(|row| row.case.step > 0 && row.wrong == 0) {
         let (steps, sum_s) = sums.entry(row.case.whole()).or_default();
         (*steps, *sum_s) = (*steps + 1, *sum_s + row.time_s.median);
     }
-    for row in results.iter_mut().filter(|row| row.case.step == 0 && row.is_sound()) {
+    for row in results.iter_mut().filter(|row| row.case.step == 0 && row.wrong == 0) {
         row.steps_s = sums.get(&row.case).filter(|(steps, _)| *steps == row.steps).map(|(_, sum_s)| *sum_s);
     }
     results
