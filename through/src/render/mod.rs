@@ -4,6 +4,7 @@
 pub mod advice;
 pub mod answer;
 pub mod chrome;
+pub mod crossed;
 mod csv;
 pub mod dot;
 mod escaping;

@@ -12,6 +12,7 @@ mod communicators;
 mod completed;
 mod context;
 mod contributors;
+mod crossed;
 mod datatypes;
 mod efficiency;
 mod files;
@@ -86,6 +87,7 @@ pub const VIEWS: &[View] = &[
     contributors::BY_COMMUNICATOR,
     contributors::BY_OPERATION,
     protocols::VIEW,
+    crossed::VIEW,
     transfers::VIEW,
     timeline::VIEW,
     summary::VIEW,

@@ -4,6 +4,7 @@ pub mod algorithms;
 pub mod amplification;
 pub mod calls;
 pub mod contributors;
+pub mod crossed;
 pub mod holders;
 pub mod known;
 pub mod linkage;
