@@ -11,7 +11,7 @@ pub struct Arguments {
     /// Profile to show [default: newest *.db in the current directory]; with several, the changes from the first to the last
     #[arg(value_name = "PROFILE")]
     pub profiles: Vec<PathBuf>,
-    /// Part of the timeline to show, in seconds after MPI_Init: 1.5:2, 1.5: or :2 [default: as much as fits, from the start]
+    /// Part of the timeline to put into the page, in seconds: 1.5:2, 1.5: or :2 [default: as much as fits, from the start]
     #[arg(long, value_name = "BEGIN:END", value_parser = TimeRange::parse)]
     pub window: Option<TimeRange>,
     /// Measurements of the machine, made by groupbench, to show beside the run

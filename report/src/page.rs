@@ -28,6 +28,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/ranks.js"),
     include_str!("page/sizes.js"),
     include_str!("page/graph.js"),
+    include_str!("page/devices.js"),
     include_str!("page/sites.js"),
     include_str!("page/timeline.js"),
     include_str!("page/layers.js"),

@@ -25,7 +25,7 @@ pub struct Traffic {
     /// What the matrix and the graph are between; devices only with --graph
     #[arg(long, default_value = "rank", value_parser = ends(), value_name = "WHAT", help_heading = "Output")]
     pub by: Between,
-    /// Matrix: count messages or operations instead of bytes
+    /// Matrix and graph: count messages or operations instead of bytes
     #[arg(long = "calls", id = "counts", help_heading = "Output", hide_short_help = true)]
     pub counts: bool,
     /// Matrix: add what rings and trees move for collectives of a layer, by formula, apart from what was measured: --layer nccl --modelled

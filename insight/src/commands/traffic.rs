@@ -1,7 +1,8 @@
 //! `through traffic [PROFILE]`: who talked to whom.
 
 use through_core::Error;
-use through_core::commands::{opened, present, shown};
+use through_core::commands::{opened_within, present, shown};
+use through_core::query::selection::Selection;
 use through_core::views::{Between, Question, View, of};
 
 use crate::cli::Traffic;
@@ -18,7 +19,7 @@ pub fn traffic(traffic: &Traffic) -> Result<bool, Error> {
         return Err(Error::Argument("devices are shown by --graph --by device".to_owned()));
     }
     let selection = match view.patterns {
-        true => select.selection(),
+        true => Selection { window: traffic.routes.window, ..select.selection() },
         false => select.calls.selection(&traffic.routes),
     };
     let question = Question {
@@ -29,7 +30,7 @@ pub fn traffic(traffic: &Traffic) -> Result<bool, Error> {
         between: traffic.by,
         counts: traffic.counts,
         is_modelled: traffic.modelled,
-        ..Question::new(opened(&traffic.input)?)
+        ..Question::new(opened_within(&traffic.input, traffic.routes.window)?)
     };
     let file = traffic.output.as_deref();
     if view.reorder {

@@ -1,4 +1,4 @@
-//! What layers below MPI did, and between whom.
+//! What layers below MPI did: by rank, and on their own communicators.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,34 +7,59 @@ use through_core::query::Error;
 use through_core::query::catalog::Catalog;
 use through_core::query::copies;
 use through_core::query::filter::Filter;
-use through_core::query::flows::each;
 use through_core::query::layers::calls as query;
 use through_core::query::open::Profile;
 use through_core::query::routes::Route;
-use through_core::query::transfers::{End, REMOTE, Sums, groups};
+use through_core::query::transfers::{self, Sums, groups};
 
 use super::cells::part_of;
 use super::lists::{Lists, text};
 use crate::pack::{Columns, list};
 
-/// Rows of sums, and of pairs of ranks.
+/// Rows of sums.
 const MOST_ROWS: usize = 20_000;
+/// Of more transfers the sums over ranks are read, which a profile has.
+const MOST_TRANSFERS: usize = 2_000_000;
 
-/// By communicator, operation, message size and route.
+/// The places of routes in the list of [`layers`].
+pub fn places(catalog: &Catalog) -> HashMap<i64, usize> {
+    catalog.routes.keys().enumerate().map(|(at, route)| (*route, at)).collect()
+}
+
+/// Route, communicator, operation, message size, and the rank; -1: all of them.
+type Key = ([usize; 4], i64);
+
+/// By rank, communicator, operation, message size and route.
 pub fn layers(
     profile: &Profile,
     catalog: &Catalog,
     lists: &Lists,
     caps: &mut Vec<String>,
 ) -> Result<Option<Value>, Error> {
-    let mut sums: BTreeMap<[usize; 4], Sums> = BTreeMap::new();
-    let routes: HashMap<i64, usize> = catalog.routes.keys().enumerate().map(|(at, route)| (*route, at)).collect();
-    for group in groups(profile, &Filter::default())? {
-        let Some(route) = routes.get(&group.route) else { continue };
-        let key = [*route, lists.comm(group.comm), lists.op(group.op), lists.bucket(group.bucket)];
-        sums.entry(key).or_default().add(&group.sums);
+    let mut sums: BTreeMap<Key, Sums> = BTreeMap::new();
+    let routes = places(catalog);
+    let mut add = |[route, comm, op, bucket]: [i64; 4], rank: i64, of: &Sums| {
+        if let Some(route) = routes.get(&route) {
+            let key = [*route, lists.comm(comm), lists.op(op), lists.bucket(bucket)];
+            sums.entry((key, rank)).or_default().add(of);
+        }
+    };
+    let all = Filter::default();
+    if transfers::count(profile, &all)? <= MOST_TRANSFERS {
+        transfers::each(profile, &all, None, |row| {
+            add([row.route, row.comm, row.op, row.bucket], row.rank.rank().unwrap_or(-1), &row.sums);
+            Ok(())
+        })?;
+    } else {
+        for group in groups(profile, &all)? {
+            add([group.route, group.comm, group.op, group.bucket], -1, &group.sums);
+        }
     }
-    let mut rows: Vec<([usize; 4], Sums)> = sums.into_iter().collect();
+    if sums.len() > MOST_ROWS {
+        let by_rank = std::mem::take(&mut sums);
+        by_rank.into_iter().for_each(|((key, _), of)| sums.entry((key, -1)).or_default().add(&of));
+    }
+    let mut rows: Vec<(Key, Sums)> = sums.into_iter().collect();
     if rows.len() > MOST_ROWS {
         rows.sort_by_key(|(_, sums)| std::cmp::Reverse(sums.bytes));
         caps.push(format!(
@@ -46,18 +71,23 @@ pub fn layers(
     }
     let mut columns = Columns::default();
     for (at, name) in ["route", "comm", "op", "bucket"].into_iter().enumerate() {
-        columns.add_differences(name, rows.iter().map(|(key, _)| key[at] as i64));
+        columns.add_differences(name, rows.iter().map(|((key, _), _)| key[at] as i64));
     }
+    columns.add_differences("rank", rows.iter().map(|((_, rank), _)| *rank));
     columns.add("calls", rows.iter().map(|(_, sums)| sums.calls));
     columns.add("bytes", rows.iter().map(|(_, sums)| sums.bytes.min(i64::MAX as u64) as i64));
     columns.add("later", rows.iter().map(|(_, sums)| sums.later));
     columns.add("time_ns", rows.iter().map(|(_, sums)| sums.time_ns));
-    let named = catalog.routes.values().map(|route| {
-        let words = [&route.layer, &route.function, &route.protocol, &route.transport, &route.device, &route.kind];
-        json!({ "words": words.map(|word| text(word)), "arrives": route.arrives })
-    });
-    let routes = list(named.collect());
-    Ok((!rows.is_empty()).then(|| json!({ "routes": routes, "sums": columns.finish() })))
+    let are_ranks_told = rows.iter().all(|((_, rank), _)| *rank >= 0);
+    let routes = list(catalog.routes.values().map(route).collect());
+    Ok((!rows.is_empty()).then(|| json!({ "routes": routes, "ranks": are_ranks_told, "sums": columns.finish() })))
+}
+
+fn route(route: &Route) -> Value {
+    let words = [&route.layer, &route.function, &route.protocol, &route.transport, &route.device, &route.kind];
+    // Of a copy: the memories at both ends.
+    let ends = copies::ends(route).map(|ends| ends.map(|gpu| text(gpu.unwrap_or("host"))));
+    json!({ "words": words.map(|word| text(word)), "arrives": route.arrives, "ends": ends })
 }
 
 /// What was called on communicators of layers, by function, message size and algorithm.
@@ -94,70 +124,4 @@ pub fn calls(
         })
     };
     Ok((!found.is_empty()).then(|| list(found.iter().map(row).collect())))
-}
-
-/// Calls and bytes by layer, source, destination, communicator and operation.
-type Flows<'a> = BTreeMap<(&'a str, i64, i64, usize, usize), (i64, u64)>;
-
-/// Between ranks, by layer, and by communicator and operation where these are few.
-pub fn flows(
-    profile: &Profile,
-    catalog: &Catalog,
-    lists: &Lists,
-    caps: &mut Vec<String>,
-) -> Result<Option<Value>, Error> {
-    if catalog.routes.is_empty() {
-        return Ok(None);
-    }
-    let number = |end: End| match end {
-        End::Rank(rank) => rank,
-        End::Memory(_) | End::Unknown => -1,
-        End::Remote => REMOTE,
-    };
-    // Copies of GPUs are between no ranks: the graph of devices has them.
-    let is_between_ranks = |route: &&Route| !route.arrives && copies::ends(route).is_none();
-    let known = |route: i64| catalog.routes.get(&route).filter(is_between_ranks);
-    let mut sums: Flows = BTreeMap::new();
-    each(profile, catalog, &Filter::default(), false, |sent| {
-        // What arrived is the other end of what was sent.
-        let Some(route) = known(sent.route) else { return };
-        let (comm, op) = (lists.comm(sent.comm), lists.op(sent.op));
-        let key = (route.layer.as_str(), number(sent.from), number(sent.to), comm, op);
-        let (calls, bytes) = sums.entry(key).or_default();
-        *calls = calls.saturating_add(sent.calls);
-        *bytes = bytes.saturating_add(sent.bytes);
-    })?;
-    let of_calls = sums.len() <= MOST_ROWS;
-    if !of_calls {
-        let mut over_all: Flows = BTreeMap::new();
-        for ((layer, src, dst, ..), (calls, bytes)) in sums {
-            let sum = over_all.entry((layer, src, dst, 0, 0)).or_default();
-            *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(bytes));
-        }
-        sums = over_all;
-    }
-    let mut rows: Vec<_> = sums.into_iter().collect();
-    if rows.len() > MOST_ROWS {
-        rows.sort_by_key(|(_, (_, bytes))| std::cmp::Reverse(*bytes));
-        caps.push(format!(
-            "The page has only the heaviest pairs of the matrices of layers: {}.",
-            part_of(MOST_ROWS, rows.len(), "pair")
-        ));
-        rows.truncate(MOST_ROWS);
-        rows.sort_by_key(|(key, _)| *key);
-    }
-    let mut layers: Vec<&str> = rows.iter().map(|((layer, ..), _)| *layer).collect();
-    layers.sort_unstable();
-    layers.dedup();
-    let layer = |name: &str| layers.binary_search(&name).unwrap_or_default() as i64;
-    let mut columns = Columns::default();
-    columns.add_differences("layer", rows.iter().map(|((name, ..), _)| layer(name)));
-    columns.add_differences("src", rows.iter().map(|((_, src, ..), _)| *src));
-    columns.add_differences("dst", rows.iter().map(|((_, _, dst, ..), _)| *dst));
-    columns.add_differences("comm", rows.iter().map(|((.., comm, _), _)| *comm as i64));
-    columns.add_differences("op", rows.iter().map(|((.., op), _)| *op as i64));
-    columns.add("calls", rows.iter().map(|(_, (calls, _))| *calls));
-    columns.add("bytes", rows.iter().map(|(_, (_, bytes))| (*bytes).min(i64::MAX as u64) as i64));
-    let names: Vec<String> = layers.iter().map(|name| text(name)).collect();
-    Ok((!rows.is_empty()).then(|| json!({ "layers": names, "of_calls": of_calls, "pairs": columns.finish() })))
 }

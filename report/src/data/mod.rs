@@ -5,7 +5,7 @@ mod cells;
 mod diff;
 mod files;
 mod findings;
-mod graphs;
+mod flows;
 mod layers;
 mod lists;
 mod matrix;
@@ -92,8 +92,10 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let has_tree = add("tree", tree::tree(catalog, &lists));
     let has_layers = add("layers", layers::layers(profile, catalog, &lists, &mut caps)?);
     add("layer_calls", layers::calls(profile, catalog, &lists, &mut caps)?);
-    let flows = add("flows", layers::flows(profile, catalog, &lists, &mut caps)?);
-    let has_devices = add("devices", graphs::devices(profile, catalog, &mut caps)?);
+    let flows = flows::flows(profile, catalog, &lists, &mut caps)?;
+    let has_pairs = has_matrix || flows::are_between_ranks(flows.as_ref());
+    let has_devices =
+        add("flows", flows) && catalog.routes.values().any(|route| !route.arrives && !route.device.is_empty());
     let has_files = add("files", files::files(profile, catalog, &lists, &mut caps)?);
     let has_sites = add("sites", sites::sites(profile, catalog, &lists, &mut caps)?);
     let has_standing = add("standing", standing::standing(profile, catalog, &lists)?);
@@ -105,10 +107,10 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         ("findings", true),
         ("communicators", has_cells),
         ("tree", has_tree),
-        ("matrix", has_matrix || flows),
+        ("matrix", has_pairs),
         ("ranks", has_ranks),
         ("sizes", has_cells),
-        ("graph", has_matrix || flows),
+        ("graph", has_pairs),
         ("devices", has_devices),
         ("sites", has_sites),
         ("timeline", has_timeline),

@@ -1,4 +1,4 @@
-//! The timeline of a window: calls of every rank, and messages between them.
+//! The timeline of a window: calls of every rank, messages between them, and what layers did, which other pictures show of a part of it.
 
 use std::collections::HashMap;
 
@@ -6,16 +6,22 @@ use serde_json::{Value, json};
 use through_core::query::Error;
 use through_core::query::catalog::Catalog;
 use through_core::query::filter::Filter;
+use through_core::query::flows::has_peer;
+use through_core::query::hosts::Ends;
 use through_core::query::open::Profile;
 use through_core::query::range::TimeRange;
 use through_core::query::timeline::{Event, Messages, What, clocks, each};
+use through_core::query::transfers::End;
 
 use super::cells::part_of;
+use super::flows::{Far, number};
+use super::layers::places;
 use super::lists::Lists;
 use crate::pack::Columns;
 
-/// Calls in the page. A longer window ends where they are used up.
+/// Calls, and operations of layers in the page. A longer window ends where they are used up.
 const MOST_CALLS: usize = 12_000;
+const MOST_OPERATIONS: usize = 24_000;
 const MOST_MESSAGES: usize = 6_000;
 
 pub fn timeline(
@@ -35,7 +41,7 @@ pub fn timeline(
             true
         })
     };
-    let mut begins: Vec<i64> = Vec::new();
+    let (mut begins, mut operations): (Vec<i64>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut all = 0;
     let low = window.map_or(i64::MIN, |window| window.low_ns);
     let high = window.map_or(i64::MAX, |window| window.high_ns);
@@ -46,38 +52,51 @@ pub fn timeline(
                 begins.push(event.begin_ns);
             }
         }
+        if matches!(event.what, What::Layer { .. }) && event.begin_ns >= low && event.begin_ns <= high {
+            operations.push(event.begin_ns);
+        }
     })?;
     if all == 0 {
         return Ok(None);
     }
     // Up to when there is room for all of them.
     let mut until = high;
-    if begins.len() > MOST_CALLS {
-        let (_, last, _) = begins.select_nth_unstable(MOST_CALLS);
-        until = (*last).min(high);
+    for (begins, most) in [(&mut begins, MOST_CALLS), (&mut operations, MOST_OPERATIONS)] {
+        if begins.len() > most {
+            let (_, last, _) = begins.select_nth_unstable(most);
+            until = (*last).min(until);
+        }
     }
     let is_shown = |event: &Event, end_ns: i64| {
         end_ns >= low && event.begin_ns <= high && (event.begin_ns < until || until == high)
     };
     let messages = Messages::read(profile, catalog)?;
     let mut calls: Vec<(Event, i64)> = Vec::new();
+    let mut begun = Begun::default();
     let mut sent: HashMap<u64, (i64, i64, u64)> = HashMap::new();
     let mut received: Vec<(u64, (i64, i64, i64))> = Vec::new();
     let mut end_of_call: HashMap<(i64, i64, i64), i64> = HashMap::new();
-    read(&messages, &mut |event| match event.what {
-        What::Call { end_ns } if is_shown(&event, end_ns) => {
-            end_of_call.insert((event.rank, event.thread, event.begin_ns), end_ns);
-            if calls.len() < 2 * MOST_CALLS {
-                calls.push((event, end_ns));
+    let has_begun =
+        |event: &Event| event.begin_ns >= low && event.begin_ns <= high && (event.begin_ns < until || until == high);
+    read(&messages, &mut |event| {
+        if has_begun(&event) {
+            begun.add(&event);
+        }
+        match event.what {
+            What::Call { end_ns } if is_shown(&event, end_ns) => {
+                end_of_call.insert((event.rank, event.thread, event.begin_ns), end_ns);
+                if calls.len() < 2 * MOST_CALLS {
+                    calls.push((event, end_ns));
+                }
             }
+            What::Sent { number: Some(number), .. } if is_shown(&event, event.begin_ns) => {
+                sent.insert(number, (event.rank, event.begin_ns, event.bytes));
+            }
+            What::Received(Some(number)) if is_shown(&event, event.begin_ns) => {
+                received.push((number, (event.rank, event.thread, event.begin_ns)));
+            }
+            _ => {}
         }
-        What::Sent(Some(number)) if is_shown(&event, event.begin_ns) => {
-            sent.insert(number, (event.rank, event.begin_ns, event.bytes));
-        }
-        What::Received(Some(number)) if is_shown(&event, event.begin_ns) => {
-            received.push((number, (event.rank, event.thread, event.begin_ns)));
-        }
-        _ => {}
     })?;
     if calls.len() < all {
         caps.push(format!(
@@ -109,6 +128,67 @@ pub fn timeline(
     for (at, name) in ["src", "sent_ns", "dst", "received_ns", "bytes"].into_iter().enumerate() {
         lines.add_differences(name, arrows.iter().map(|arrow| arrow[at]));
     }
-    Ok((!calls.is_empty())
-        .then(|| json!({ "calls": columns.finish(), "messages": lines.finish(), "all": all, "shown": calls.len() })))
+    if calls.is_empty() {
+        return Ok(None);
+    }
+    let (sent, moved, far) = begun.columns(profile, catalog, lists)?;
+    Ok(Some(json!({
+        "calls": columns.finish(),
+        "messages": lines.finish(),
+        "sent": sent,
+        "moved": moved,
+        "far": far,
+        "until_ns": (until != high).then_some(until),
+        "all": all,
+        "shown": calls.len(),
+    })))
+}
+
+/// Messages and operations of layers that began in the window: what other pictures show of it.
+#[derive(Default)]
+struct Begun {
+    sent: Vec<(Event, i64)>,
+    moved: Vec<(Event, i64, i64)>,
+}
+
+impl Begun {
+    fn add(&mut self, event: &Event) {
+        match event.what {
+            What::Sent { peer, .. } => self.sent.push((*event, number(End::of_peer(peer)))),
+            What::Layer { route, peer, .. } => self.moved.push((*event, route, number(End::of_peer(peer)))),
+            _ => {}
+        }
+    }
+
+    /// Both, and the names of devices at other ends.
+    fn columns(
+        &self,
+        profile: &Profile,
+        catalog: &Catalog,
+        lists: &Lists,
+    ) -> Result<(Value, Value, Vec<String>), Error> {
+        let places = places(catalog);
+        let moved: Vec<_> = self.moved.iter().filter(|(_, route, _)| places.contains_key(route)).collect();
+        let bytes = |event: &Event| event.bytes.min(i64::MAX as u64) as i64;
+        let ends = Ends::of(catalog, false);
+        let mut far = Far::read(profile, catalog, &ends)?;
+        let (mut sends, mut moves) = (Columns::default(), Columns::default());
+        sends.add_differences("src", self.sent.iter().map(|(event, _)| event.rank));
+        sends.add_differences("dst", self.sent.iter().map(|(_, peer)| *peer));
+        sends.add_differences("begin_ns", self.sent.iter().map(|(event, _)| event.begin_ns));
+        sends.add("comm", self.sent.iter().map(|(event, _)| lists.comm(event.comm) as i64));
+        sends.add("op", self.sent.iter().map(|(event, _)| lists.op(event.op) as i64));
+        sends.add("bytes", self.sent.iter().map(|(event, _)| bytes(event)));
+        moves.add_differences("route", moved.iter().map(|(_, route, _)| places[route] as i64));
+        moves.add_differences("rank", moved.iter().map(|(event, ..)| event.rank));
+        moves.add_differences("peer", moved.iter().map(|(.., peer)| *peer));
+        moves.add_differences("far", moved.iter().map(|(_, route, peer)| far.place(*route, *peer)));
+        moves.add_differences("begin_ns", moved.iter().map(|(event, ..)| event.begin_ns));
+        moves.add("comm", moved.iter().map(|(event, ..)| lists.comm(event.comm) as i64));
+        moves.add("op", moved.iter().map(|(event, ..)| lists.op(event.op) as i64));
+        moves.add("bytes", moved.iter().map(|(event, ..)| bytes(event)));
+        let is_paired = |route: &i64| catalog.routes.get(route).is_some_and(|route| !route.arrives && has_peer(route));
+        moves.add("paired", moved.iter().map(|(_, route, _)| is_paired(route).into()));
+        Ok((sends.finish(), moves.finish(), far.names()))
+    }
 }

@@ -1,6 +1,6 @@
 // Communicators of layers below MPI, such as NCCL's, with what was called on them.
 // MPI's operations are none of theirs.
-const layerCalls = () => (data.layer_calls ?? []).filter((row) => !on.op && commOn(row.comm) && (!on.bucket || on.bucket[row.bucket]));
+const layerCalls = () => (data.layer_calls ?? []).filter((row) => !on.op && !wanted.transport?.length && ["function", "protocol"].every((key) => !wanted[key]?.length || wanted[key].some((item) => item.toLowerCase() === (row[key] || "(none)").toLowerCase())) && commOn(row.comm) && (!on.bucket || on.bucket[row.bucket]));
 const onLayers = () => {
   const groups = new Map();
   for (const row of layerCalls()) {

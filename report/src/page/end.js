@@ -1,5 +1,7 @@
 // Draws everything that a filter has changed, and goes where the address says.
 const sectionOf = (name) => document.querySelector(`[data-view="${name}"]`);
+// Pictures that a window of the timeline leaves as they are.
+const OF_COUNTERS = ["overview", "communicators", "ranks", "sizes", "tree", "sites", "files"];
 const refresh = () => {
   wanted = readFragment();
   resolve();
@@ -12,10 +14,11 @@ const refresh = () => {
   for (const { name, draw, body } of shown) {
     const start = performance.now();
     draw(body);
+    if (on.window && OF_COUNTERS.includes(name)) body.prepend(el("p", { class: "about", "data-note": "counters" }, "Of the whole run: counters have no times."));
     performance.measure(name, { start });
   }
   // What had the focus was drawn anew: the control of the same name has it now, or else its view.
-  if (home && !home.contains(document.activeElement)) (([...home.querySelectorAll("select")].find((one) => one.name && one.name === focus.name)) ?? home).focus({ preventScroll: true });
+  if (home && !home.contains(document.activeElement)) (([...home.querySelectorAll("select, input")].find((one) => one.name && one.name === focus.name)) ?? (focus.tagName === "CANVAS" ? home.querySelector("canvas") : null) ?? home).focus({ preventScroll: true });
   layOut();
   document.documentElement.dataset.state = "drawn";
 };

@@ -21,6 +21,6 @@ view("files", (body) => {
     legend([...new Set(shown.flatMap((row) => [...row.ops.keys()]))].filter((op) => opColours().has(op)).map((op) => [opColour(op), shortOp(ops[op])])),
     table("files", "Calls on files, over the ranks", [word("file", "file", (row) => row.name), word("communicator", "comm", (row) => comms[row.comm].name),
       ...(areRanksTold ? [count("ranks", "ranks", (row) => row.ranks.size)] : []), count("calls of ranks", "calls", (row) => row.calls), size("read", "bytes_read", (row) => row.bytes_read), size("written", "bytes_written", (row) => row.bytes_written), time("time", "time_s", (row) => row.time_ns)], list, { most: 16 }),
-    on.ranges && !areRanksTold ? el("p", { class: "about" }, "These are sums over the ranks: the filter by ranks does not apply here.") : null,
+    on.ranked && !areRanksTold ? el("p", { class: "about" }, "These are sums over the ranks: the filter by ranks does not apply here.") : null,
     on.site ? el("p", { class: "about" }, "Files have no call sites in a profile: that filter does not apply here.") : null);
 });

@@ -1,5 +1,5 @@
 // What is looked at. It is in the fragment of the address, so that a link shows the same to others.
-const FILTERS = ["comm", "family", "op", "class", "rank", "bucket", "phase", "site"];
+const FILTERS = ["comm", "family", "op", "class", "rank", "host", "bucket", "phase", "site", "function", "transport", "protocol", "window"];
 const OPTIONS = ["measure", "scale", "ends", "layer", "by", "what", "zoom", "pattern", "active", "beside", "count"];
 let wanted = {}, unknown = [];
 
@@ -62,21 +62,35 @@ const resolve = () => {
   on.bucket = picked("bucket", buckets, (bucket, item, at) => bucket.name === item || String(at) === item);
   on.phase = picked("phase", phases, (phase, item) => phase === item || (item === "(none)" && phase === ""));
   const list = wanted.rank?.length ? wanted.rank : null;
-  on.ranges = list && list.flatMap((item) => {
+  const ranges = list && list.flatMap((item) => {
     const [, low, high] = /^\s*(\d+)\s*(?:-\s*(\d+))?\s*$/.exec(item) ?? [];
     if (low === undefined) { unknown.push(`rank ${item}`); return []; }
     return [[Number(low), Number(high ?? low)]];
   });
+  const ofHosts = picked("host", hosts, (host, item) => host === item || host.split(".")[0] === item);
+  on.ranked = list || ofHosts ? `${wanted.rank ?? ""} ${wanted.host ?? ""}` : "";
+  const meant = on.ranked && new Set(range(ranks.rows).filter((at) => (!ranges || ranges.some(([low, high]) => ranks.rank[at] >= low && ranks.rank[at] <= high)) && (!ofHosts || ofHosts[ranks.host[at]])).map((at) => ranks.rank[at]));
+  // How layers moved data.
+  const routes = data.layers?.routes ?? [], flags = ["function", "transport", "protocol"].map((key) => picked(key, routes, (route, item) => (route.words[PLACES[key]] || "(none)").toLowerCase() === item.toLowerCase())).filter(Boolean);
+  on.route = flags.length ? routes.map((_, at) => flags.every((flag) => flag[at])) : null;
+  // Part of the timeline, in seconds.
+  const [, low, high] = /^(\d*\.?\d*):(\d*\.?\d*)$/.exec(wanted.window?.[0] ?? "") ?? [];
+  on.window = data.timeline && low !== undefined ? [low === "" ? -Infinity : Math.round(low * 1e9), high === "" ? Infinity : Math.round(high * 1e9)] : null;
+  if (wanted.window?.length && !on.window) unknown.push(`window ${wanted.window}`);
   // A line, a file or a function: of the innermost frame or of an outer one.
   const patterns = data.sites && wanted.site?.length ? wanted.site.map((item) => item.toLowerCase()) : null;
   on.site = patterns && data.sites.stacks.map((stack) => stack.some((spot) => patterns.some((pattern) => data.sites.spots[spot].some((text) => text?.toLowerCase().includes(pattern)))));
   if (on.site && !on.site.some(Boolean)) unknown.push(`site ${wanted.site.join(", ")}`);
   baseOf(on.site !== null);
   const block = blockOf();
-  on.rank = (rank) => !on.ranges || on.ranges.some(([low, high]) => rank >= low && rank <= high);
-  on.block = (rank) => !on.ranges || on.ranges.some(([low, high]) => rank + block > low && rank <= high);
+  on.rank = (rank) => !meant || meant.has(rank);
+  on.block = (rank) => !meant || range(block).some((more) => meant.has(rank + more));
   on.isAll = !FILTERS.some((key) => wanted[key]?.length);
 };
+// Where the words of a route are.
+const PLACES = { layer: 0, function: 1, protocol: 2, transport: 3 };
+const routeOn = (route) => !on.route || on.route[route];
+const inWindow = (ns) => !on.window || (ns >= on.window[0] && ns <= on.window[1]);
 const siteOn = (site) => !on.site || on.site[site];
 const commOn = (at) => !on.comm || on.comm[at] === 1;
 // Start and end are outside of the run time: they count where they are asked for by name.
@@ -103,6 +117,7 @@ const heaviestComms = once(() => {
   for (let at = 0; at < cells.rows; at++) times[kinds[cells.kind[at]].comm] += cells.time_ns[at];
   return range(comms.length).sort(descending((at) => times[at]));
 });
+const wordsOfRoutes = (key) => [...new Set((data.layers?.routes ?? []).map((route) => route.words[PLACES[key]]))].filter(Boolean).sort();
 const drawFilters = () => {
   const form = byId("filters");
   const focused = form.contains(document.activeElement) ? document.activeElement.name : null;
@@ -113,9 +128,11 @@ const drawFilters = () => {
     field("operation", typed("op", 14, ops.map((op) => op.name).filter((name) => name !== "?").sort(), "all")),
     field("class", choice("class", classes.map((name) => [name, name]))),
     ranks.rows > 1 && data.profile.detail !== "comm" ? field("ranks", typed("rank", 8, [], "0,4-7")) : null,
+    hosts.length > 1 ? field("hosts", typed("host", 8, hosts.slice(0, 300), "all")) : null,
     field("message size", choice("bucket", buckets.slice(0, -1).map((bucket) => [bucket.name, `${bucket.name} B`]))),
     phases.length > 2 ? field("phase", choice("phase", phases.slice(0, -1).map((name) => [name || "(none)", name || "(none)"]))) : null,
     data.sites ? field("call site", typed("site", 12, [...new Set(data.sites.stacks.filter((stack) => stack.length).map((stack) => data.sites.spots[stack[0]][0]))].slice(0, 300), "all")) : null,
+    ["function", "transport", "protocol"].map((key) => { const words = wordsOfRoutes(key); return words.length ? field(key, typed(key, key === "function" ? 16 : 8, words, "all")) : null; }),
     el("button", { type: "button", name: "reset", onclick: () => go(Object.fromEntries(FILTERS.map((key) => [key, []]))) }, "Reset"));
   const total = totals();
   const number = (key, text) => el("b", { "data-number": key, "data-value": total[key] }, text(total[key]));
@@ -124,10 +141,12 @@ const drawFilters = () => {
     number("bytes_sent", bytesText), " sent and ", number("bytes_recv", bytesText), " received by these calls.");
   const notes = [];
   if (unknown.length) notes.push(`Not in this profile: ${unknown.join(", ")}.`);
-  if (on.ranges && blockOf() > 1) notes.push(`Ranks are counted in blocks of ${blockOf()}: blocks with any of them are taken.`);
+  if (on.ranked && blockOf() > 1) notes.push(`Ranks are counted in blocks of ${blockOf()}: blocks with any of them are taken.`);
+  if (on.route) notes.push("Function, transport and protocol select what layers did: they apply to layers, devices, and the messages and graph of a layer.");
+  if (on.window) notes.push(`Messages, graph, devices and layers show what began from ${secondsText(Math.max(0, on.window[0] / 1e9))} to ${on.window[1] === Infinity ? "the end" : secondsText(on.window[1] / 1e9)} of the timeline. Counters have no times: all other numbers are of the whole run.`);
   if (wanted.site?.length && !data.sites) notes.push("The profile has no call sites: through run --sites records them.");
   if (base.isBySite && (on.bucket || on.phase)) notes.push("Call sites have no message sizes and no phases in a profile: these filters do not apply with one of call sites.");
-  if (base.isBySite && on.ranges && !base.areRanksTold) notes.push("Call sites are added up over the ranks: the filter by ranks does not apply.");
+  if (base.isBySite && on.ranked && !base.areRanksTold) notes.push("Call sites are added up over the ranks: the filter by ranks does not apply.");
   fill(form, fields, selected, ...notes.map((note) => el("p", { class: "note selected" }, note)));
   form.onsubmit = (event) => event.preventDefault();
   if (focused) form.elements[focused]?.focus();

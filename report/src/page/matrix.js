@@ -1,14 +1,28 @@
 // Who sent how much to whom. MPI's own messages are known by communicator and operation, those of layers by layer.
-const sourcesOf = once(() => [...(data.matrix ? [["mpi", "MPI messages"]] : []), ...(data.flows?.layers ?? []).map((layer) => [layer, `layer ${layer}`])]);
+const sourcesOf = once(() => [...(data.matrix ? [["mpi", "MPI messages"]] : []), ...layersOf((route) => !route.ends).map((layer) => [layer, `layer ${layer}`])]);
+// Layers that moved anything in such a way.
+const layersOf = (isMeant) => [...new Set(Array.from(data.flows?.pairs.route ?? []))].map((at) => data.layers.routes[at]).filter(isMeant).map((route) => route.words[PLACES.layer]).filter((layer, at, all) => all.indexOf(layer) === at).sort();
+// Of filters by routes MPI's messages know nothing.
+const usualSource = () => (sourcesOf().find(([layer]) => !on.route || data.layers.routes.some((route, at) => on.route[at] && route.words[PLACES.layer] === layer)) ?? sourcesOf()[0])[0];
+// Of the whole run, or what began in the window.
+const movedPairs = () => (on.window ? { pairs: timed().moved, isTold: true } : { pairs: data.flows?.pairs, isTold: data.flows?.of_calls });
+const timed = once(() => {
+  const { moved, sent } = data.timeline, ones = (part) => new Float64Array(part.rows).fill(1);
+  return { moved: { ...moved, src: moved.rank, dst: moved.peer, calls: ones(moved) }, sent: { ...sent, calls: ones(sent) } };
+});
+// What layers moved between ranks, as far as the filters leave it.
+const flowsOf = (isMeant) => {
+  const { pairs: of, isTold } = movedPairs(), list = [];
+  const ofRoutes = (data.layers?.routes ?? []).map((route, at) => routeOn(at) && isMeant(route));
+  for (let at = 0; at < (of?.rows ?? 0); at++) if (ofRoutes[of.route[at]] && (!on.window || (of.paired[at] && inWindow(of.begin_ns[at]))) && on.rank(of.src[at]) && (!isTold || (commOn(of.comm[at]) && (!on.op || opOn(of.op[at]))))) list.push(at);
+  return { list, of };
+};
 // Pairs that the filters leave: from, to, calls, bytes, and of which communicator and operation.
 const pairsOf = (layer) => {
-  const list = [], isMpi = layer === "mpi" && data.matrix;
-  const of = isMpi ? data.matrix.edges : data.flows?.pairs, number = isMpi ? -1 : data.flows?.layers.indexOf(layer), isTold = isMpi || data.flows?.of_calls;
-  for (let at = 0; at < (of?.rows ?? 0); at++) {
-    if ((isMpi || of.layer[at] === number) && (!isTold || (commOn(of.comm[at]) && (isMpi || on.op ? opOn(of.op[at]) : true))) && on.rank(of.src[at])) list.push(at);
-  }
-  const dense = isMpi && data.matrix.dense && data.matrix.dense.comms.some(commOn) ? data.matrix.dense : null;
-  return { list, of, dense };
+  if (layer !== "mpi" || !data.matrix) return flowsOf((route) => route.words[PLACES.layer] === layer && !route.ends);
+  const list = [], of = on.window ? timed().sent : data.matrix.edges, dense = on.window ? null : data.matrix.dense;
+  for (let at = 0; at < of.rows; at++) if (inWindow(of.begin_ns?.[at]) && commOn(of.comm[at]) && opOn(of.op[at]) && on.rank(of.src[at])) list.push(at);
+  return { list, of, dense: dense?.comms.some(commOn) ? dense : null };
 };
 const level = ({ least, most, levels }, code) => (code === 0 ? 0 : least * (most / least) ** ((code - 1) / (levels - 1)));
 // A rounded matrix added up over the ends that it is looked at by: kept while these stay, for it has a million cells.
@@ -16,7 +30,7 @@ let planeKept = { key: null };
 const planeOf = (dense, key, side, end) => {
   if (planeKept.key === key) return planeKept;
   const ends = Int32Array.from(range(dense.side), (at) => end(dense.block === 1 ? ranks.rank[at] ?? -1 : at * dense.block));
-  const isOn = range(dense.side).map((from) => !on.ranges || range(dense.block).some((at) => on.rank(from * dense.block + at)));
+  const isOn = range(dense.side).map((from) => !on.ranked || range(dense.block).some((at) => on.rank(from * dense.block + at)));
   planeKept = { key };
   for (const name of ["calls", "bytes"]) {
     const steps = Float64Array.from(range(256), (code) => level(dense[name], code)), codes = dense[name].cells, sums = new Float64Array(side * side);
@@ -32,13 +46,22 @@ const planeOf = (dense, key, side, end) => {
   }
   return planeKept;
 };
+// What a picture of a window lacks.
+const ofWindow = (layer) => {
+  const { moved, sent, until_ns: until } = data.timeline, notes = [];
+  if (layer === "mpi" && !sent.rows) notes.push("The timeline holds no messages: only counters have them, which have no times.");
+  if (layer !== "mpi" && !Array.from(moved.route).some((at) => data.layers.routes[at].words[PLACES.layer] === layer)) notes.push("The timeline holds no operations of this layer: only counters have them, which have no times.");
+  if (layer === "mpi" && sent.rows) notes.push("One-sided and partitioned messages and those of neighborhood collectives are not on the timeline.");
+  if (until !== null && on.window[1] > until) notes.push(`The page has the timeline until ${timeText(until)} only: report --window puts another part into it.`);
+  return notes;
+};
 let matrixKept = "";
 view("matrix", (body) => {
   // Drawn for these; what else changes does not change it.
   const asked = fragment({ ...wanted, class: undefined, view: undefined, phase: wanted.phase?.length ? ["x"] : [], bucket: wanted.bucket?.length ? ["x"] : [] }) + `${wanted.class ?? ""} ${roomOf(body)}`;
   if (asked === matrixKept && data.matrix?.dense) return;
   matrixKept = asked;
-  const layer = option("layer", sourcesOf()[0][0]), measure = option("measure", "bytes"), isLog = option("scale", "log") === "log";
+  const layer = option("layer", usualSource()), measure = option("measure", "bytes"), isLog = option("scale", "log") === "log";
   const areHosts = option("ends", data.profile.detail === "node" ? "host" : "rank") === "host" && hosts.length > 0;
   const { list, of, dense } = pairsOf(layer);
   const count0 = areHosts ? hosts.length : ranks.rows;
@@ -57,7 +80,7 @@ view("matrix", (body) => {
     other[from * side + to] += of[beside][at];
   }
   if (dense) {
-    const plane = planeOf(dense, `${areHosts} ${wanted.rank ?? ""}`, side, end);
+    const plane = planeOf(dense, `${areHosts} ${on.ranked}`, side, end);
     for (let at = 0; at < values.length; at++) { values[at] += plane[quantity][at]; other[at] += plane[beside][at]; }
     calls += plane.all_calls;
     bytes += plane.all_bytes;
@@ -75,7 +98,9 @@ view("matrix", (body) => {
   };
   const notes = [];
   if (on.bucket || on.phase || on.site) notes.push("Messages have no sizes, phases and call sites in a profile: these filters do not apply here.");
-  if (layer !== "mpi" && (on.comm || on.op) && !data.flows.of_calls) notes.push("What layers moved between ranks is added up over communicators and operations here: only the filter by ranks applies.");
+  if (layer !== "mpi" && (on.comm || on.op) && !data.flows.of_calls) notes.push("What layers moved between ranks is added up over communicators and operations here: only filters by ranks, hosts and routes apply.");
+  if (on.window) notes.push(...ofWindow(layer));
+  if (layer === "mpi" && on.route) notes.push("MPI's messages have no functions, transports and protocols: choose a layer.");
   if (dense) notes.push("Numbers of dense communicators are rounded here, and are over all of their operations; see “About this run”.");
   if (outside) notes.push(`${several(outside, "row")} to or from processes of another world, or unknown ones, are in the sums but not in the picture.`);
   const pin = (row, column) => {
@@ -89,7 +114,7 @@ view("matrix", (body) => {
   const total = el("p", { class: "selected" }, "Shown: ", el("b", { "data-number": "matrix_calls", "data-value": dense ? null : calls }, `${about}${countText(calls)}`), " messages with ",
     el("b", { "data-number": "matrix_bytes", "data-value": dense ? null : bytes }, `${about}${bytesText(bytes)}`), " between ", el("b", { "data-number": "matrix_pairs", "data-value": known }, several(known, "pair")), ".");
   fill(body, 
-    tools(sourcesOf().length > 1 ? picker("layer", "of ", sourcesOf(), sourcesOf()[0][0]) : null, picker("measure", "show ", [["bytes", "bytes"], ["calls", "messages"]], "bytes"),
+    tools(sourcesOf().length > 1 ? picker("layer", "of ", sourcesOf(), usualSource()) : null, measurePicker(),
       picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], "log"), hosts.length > 1 && data.profile.detail === "rank" ? picker("ends", "between ", [["rank", "ranks"], ["host", "hosts"]], "rank") : null),
     total, ...notes.map((note) => el("p", { class: "about" }, note)),
     known ? el("div", { class: "columns" }, heatMap({ name: "matrix", label, columns: side, rows: side, values, isLog, text: textOf[quantity], square: true, columnName: (at) => (areHosts ? cut(hosts[at], 12) : String(ranks.rank[at * block])), rowName: (at) => (areHosts ? cut(hosts[at], 12) : String(ranks.rank[at * block])),

@@ -41,7 +41,7 @@ view("sites", (body) => {
       wide > 40 ? (() => { const text = svg("text", { x: x + 4, y: depth * height + 14 }, cut(node.name, Math.floor(wide / 7.2))); if (isCall) text.style.fill = inkOn(rgb(opColour(node.op))); return text; })() : null));
   }
   const spot = (row) => stacks[row.site].length ? spots[stacks[row.site][0]] : ["?", null];
-  fill(body, el("figure", {}, el("div", { class: "scroll" }, picture)), !data.sites.ranks && on.ranges ? el("p", { class: "about" }, "Call sites are added up over the ranks: the filter by ranks does not apply here.") : null,
+  fill(body, el("figure", {}, el("div", { class: "scroll" }, picture)), !data.sites.ranks && on.ranked ? el("p", { class: "about" }, "Call sites are added up over the ranks: the filter by ranks does not apply here.") : null,
     table("sites", "MPI time by call site, over the ranks", [{ title: "line", name: "site", value: (row) => spot(row)[0], text: (row) => link(spot(row)[0], { site: [spot(row)[0]] }) }, word("function", "function", (row) => spot(row)[1] ?? ""), word("operation", "op", (row) => ops[row.op].name), word("communicator", "comm", (row) => comms[row.comm].name),
       time("time", "time_s", (row) => row.time_ns), count("calls of ranks", "calls", (row) => row.calls), size("sent", "bytes_sent", (row) => row.bytes_sent), size("received", "bytes_recv", (row) => row.bytes_recv),
       word("called from", "stack", (row) => stacks[row.site].slice(1).map((at) => spots[at][0]).join(" < "))], list, { most: 16 }));

@@ -11,7 +11,7 @@ const addUp = () => {
     if (!isOn[kind]) continue;
     const rank = cells.rank[at];
     let flag = rankOn.get(rank);
-    if (flag === undefined) rankOn.set(rank, (flag = rank < 0 ? !on.ranges || base.isBySite : on.block(rank)));
+    if (flag === undefined) rankOn.set(rank, (flag = rank < 0 ? !on.ranked || base.isBySite : on.block(rank)));
     if (!flag) continue;
     rows.push(at);
     for (const key of MEASURES) byKind[key][kind] += cells[key][at];

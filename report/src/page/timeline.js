@@ -1,5 +1,5 @@
 // Calls of every rank over time. Wheel or + and - zoom, dragging or arrow keys move.
-let timeWindow = null;
+let timeWindow = null, following = 0;
 view("timeline", (body) => {
   const { calls, messages } = data.timeline;
   const list = range(calls.rows).filter((at) => commOn(calls.comm[at]) && (on.op ? on.op[calls.op[at]] : true) && on.rank(calls.rank[at]));
@@ -7,7 +7,10 @@ view("timeline", (body) => {
   let first = Infinity, last = -Infinity;
   for (const at of list) { first = Math.min(first, calls.begin_ns[at]); last = Math.max(last, calls.begin_ns[at] + calls.length_ns[at]); }
   const whole = [first, Math.max(last, first + 1)];
-  timeWindow ??= whole;
+  const until = data.timeline.until_ns;
+  if (until !== null) whole[1] = Math.max(whole[0] + 1, Math.min(whole[1], until));
+  if (on.window) timeWindow = [Math.max(whole[0], on.window[0]), Math.min(whole[1], on.window[1])];
+  if (!timeWindow || !(timeWindow[1] > timeWindow[0])) timeWindow = whole;
   const all = [...new Set(list.map((at) => calls.rank[at]))].sort((a, b) => a - b), rows = all.slice(0, 128);
   const rowOf = new Map(rows.map((rank, at) => [rank, at]));
   const width = roomOf(body), left = 60, height = Math.max(8, Math.min(24, 900 / rows.length)), room = width - left;
@@ -48,13 +51,17 @@ view("timeline", (body) => {
     pen.fillStyle = colour("--soft");
     range(6).forEach((step) => { const ns = timeWindow[0] + ((timeWindow[1] - timeWindow[0]) * step) / 6; pen.fillText(timeText(Math.round(ns)), x(ns), rows.length * height + 16); });
   };
+  const asText = () => timeWindow.map((ns) => String(Number((ns / 1e9).toFixed(9)))).join(":");
+  // Other pictures follow when the hand rests.
+  const follow = () => { if (!on.window) return; clearTimeout(following); following = setTimeout(() => go({ window: [asText()] }), 300); };
   const zoom = (factor, middle = (timeWindow[0] + timeWindow[1]) / 2) => {
     const wide = Math.min(whole[1] - whole[0], Math.max(100, (timeWindow[1] - timeWindow[0]) * factor));
     const from = Math.max(whole[0], Math.min(whole[1] - wide, middle - (middle - timeWindow[0]) * (wide / (timeWindow[1] - timeWindow[0]))));
     timeWindow = [from, from + wide];
     draw();
+    follow();
   };
-  const move = (part) => { const wide = timeWindow[1] - timeWindow[0], from = Math.max(whole[0], Math.min(whole[1] - wide, timeWindow[0] + part * wide)); timeWindow = [from, from + wide]; draw(); };
+  const move = (part) => { const wide = timeWindow[1] - timeWindow[0], from = Math.max(whole[0], Math.min(whole[1] - wide, timeWindow[0] + part * wide)); timeWindow = [from, from + wide]; draw(); follow(); };
   const at = (event) => { const box = canvas.getBoundingClientRect(); return [timeWindow[0] + ((((event.clientX - box.left) / box.width) * width - left) / room) * (timeWindow[1] - timeWindow[0]), rows[Math.floor((((event.clientY - box.top) / box.height) * canvas.height) / 2 / height)]]; };
   canvas.addEventListener("wheel", (event) => { if (!event.ctrlKey && !event.shiftKey) return; event.preventDefault(); zoom(event.deltaY > 0 ? 1.3 : 1 / 1.3, at(event)[0]); }, { passive: false });
   let grip = null;
@@ -68,13 +75,14 @@ view("timeline", (body) => {
     readout.textContent = call === undefined ? "" : `rank ${rank}: ${ops[calls.op[call]].name} on ${titleOf(comms[calls.comm[call]])}, ${timeText(calls.length_ns[call])} from ${timeText(calls.begin_ns[call])}, ${bytesText(calls.bytes[call])}`;
   });
   canvas.addEventListener("keydown", (event) => {
-    const keys = { ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(1 / 1.5), "-": () => zoom(1.5), Home: () => { timeWindow = whole; draw(); } };
+    const keys = { ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(1 / 1.5), "-": () => zoom(1.5), Home: () => { timeWindow = whole; draw(); follow(); } };
     if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
   });
   const used = [...new Set(list.map((one) => calls.op[one]))];
-  fill(body, tools(el("button", { type: "button", onclick: () => zoom(1 / 1.5) }, "Zoom in"), el("button", { type: "button", onclick: () => zoom(1.5) }, "Zoom out"), el("button", { type: "button", onclick: () => { timeWindow = whole; draw(); } }, "Whole window")),
+  fill(body, tools(el("button", { type: "button", onclick: () => zoom(1 / 1.5) }, "Zoom in"), el("button", { type: "button", onclick: () => zoom(1.5) }, "Zoom out"), el("button", { type: "button", onclick: () => { timeWindow = whole; draw(); follow(); } }, "Whole window"),
+    el("label", {}, el("input", { type: "checkbox", name: "window", checked: Boolean(on.window), onchange: (event) => go({ window: event.target.checked ? [asText()] : [] }) }), "messages, graph, devices and layers show this part only")),
     el("p", { class: "about" }, `${several(data.timeline.shown, "call")} of ${countText(data.timeline.all)} are in the page${all.length > rows.length ? `; rows of the first ${rows.length} of ${all.length} ranks` : ""}. Gaps are work outside of MPI.`),
     el("div", { class: "scroll" }, canvas), readout, legend([...used.filter((op) => opColours().has(op)).map((op) => [opColour(op), shortOp(ops[op])]), ...(used.some((op) => !opColours().has(op)) ? [[REST, "other operations"]] : [])]),
-    folded("timeline", "The calls as a table", false, () => table("timeline", "Calls in the window", [count("rank", "rank", (one) => calls.rank[one]), word("operation", "op", (one) => ops[calls.op[one]].name), word("communicator", "comm", (one) => comms[calls.comm[one]].name), time("begin", "begin_s", (one) => calls.begin_ns[one]), time("length", "length_s", (one) => calls.length_ns[one]), size("bytes", "bytes", (one) => calls.bytes[one])], list)));
+    folded("timeline", "The calls as a table", false, () => table("timeline", "Calls in the window", [count("rank", "rank", (one) => calls.rank[one]), word("operation", "op", (one) => ops[calls.op[one]].name), word("communicator", "comm", (one) => comms[calls.comm[one]].name), time("begin", "begin_s", (one) => calls.begin_ns[one]), time("length", "length_s", (one) => calls.length_ns[one]), size("bytes", "bytes", (one) => calls.bytes[one])], on.window ? list.filter((at) => calls.begin_ns[at] <= on.window[1] && calls.begin_ns[at] + calls.length_ns[at] >= on.window[0]) : list)));
   draw();
 });

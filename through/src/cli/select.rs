@@ -55,6 +55,9 @@ pub struct SelectCalls {
     /// Ranks in MPI_COMM_WORLD: 0,4-7
     #[arg(short, long, value_name = "LIST", value_parser = commsee::ranks::RankSet::parse)]
     pub rank: Vec<commsee::ranks::RankSet>,
+    /// Ranks of these hosts, with or without the domain: node3,node4
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
+    pub host: Vec<String>,
     /// Buckets that overlap these sizes: 1K:1M, 1M: or :128
     #[arg(short, long, value_name = "LOW:HIGH", value_parser = ByteRange::parse)]
     pub bytes: Option<ByteRange>,
@@ -69,13 +72,16 @@ pub struct SelectCalls {
     pub collectives: bool,
 }
 
-/// Routes by which layers below MPI moved data. '' is what has none.
+/// Routes by which layers below MPI moved data, and when. '' is what has none.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters (a call must match all of them)")]
 pub struct SelectRoutes {
     /// Layers, by name
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub layer: Vec<String>,
+    /// Functions of the layer: uct_ep_get_zcopy,uct_ep_put_zcopy
+    #[arg(long, value_name = "LIST", hide_short_help = true)]
+    pub function: Vec<String>,
     /// Transports: posix,cma
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub transport: Vec<String>,
@@ -85,6 +91,9 @@ pub struct SelectRoutes {
     /// Protocols: eager,rndv-get
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub protocol: Vec<String>,
+    /// Part of the timeline: what began between these seconds, 1.2:1.5, 1.2: or :1.5 [needs run --trace]
+    #[arg(long, value_name = "BEGIN:END", value_parser = TimeRange::parse, hide_short_help = true)]
+    pub window: Option<TimeRange>,
 }
 
 impl Select {
@@ -105,14 +114,17 @@ impl SelectCalls {
             family: self.family.clone(),
             op: self.op.clone(),
             rank: self.rank.clone(),
+            host: self.host.clone(),
             bytes: self.bytes,
             bucket: self.bucket.clone(),
             p2p: self.p2p,
             collectives: self.collectives,
             layer: routes.layer.clone(),
+            function: routes.function.clone(),
             transport: routes.transport.clone(),
             device: routes.device.clone(),
             protocol: routes.protocol.clone(),
+            window: routes.window,
             ..Selection::default()
         }
     }
@@ -190,6 +202,23 @@ mod tests {
         );
         assert_eq!(routes(&["--layer", "ucp", "--transport", "tcp"]), (Some(vec![]), vec![]));
         assert_eq!(routes(&["--transport", ""]), (Some(vec![1]), vec![]));
+        assert_eq!(routes(&["--function", "UCT_EP_AM_SHORT", "--transport", "tcp"]), (Some(vec![2]), vec![]));
+        assert_eq!(routes(&["--function", "uct_ep_get"]).1, ["function uct_ep_get"]);
+    }
+
+    #[test]
+    fn hosts_stand_for_their_ranks() {
+        let mut catalog = sample::catalog();
+        for process in &mut catalog.processes {
+            process.host = format!("n{}.cluster", process.rank / 2);
+        }
+        let ranks = |words: &[&str]| {
+            let filter = Filter::resolve(&parsed::<Select>(words).unwrap().selection(), &catalog).unwrap();
+            (filter.ranks.unwrap().into_iter().collect::<Vec<_>>(), filter.absent)
+        };
+        assert_eq!(ranks(&["--host", "n1"]), (vec![2, 3], vec![]));
+        assert_eq!(ranks(&["--host", "n0.cluster,n1", "--rank", "1-2"]), (vec![1, 2], vec![]));
+        assert_eq!(ranks(&["--host", "n", "--rank", "0"]), (vec![], vec!["host n".to_owned()]));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `through export FORMAT [PROFILE]`: a profile for other programs.
 
-use super::{opened, present, resolve, shown};
+use super::{opened_within, present, resolve, shown};
 use crate::cli::{Export, Exported};
 use crate::document::Format;
 use crate::error::Error;
@@ -34,7 +34,8 @@ fn without_parquet() -> Error {
 }
 
 fn question(export: &Export, selection: Selection, format: Format) -> Result<Question, Error> {
-    Ok(Question { selection, format, ..Question::new(opened(&export.input)?) })
+    let profile = opened_within(&export.input, selection.window)?;
+    Ok(Question { selection, format, ..Question::new(profile) })
 }
 
 /// What happened when.

@@ -1,6 +1,6 @@
 //! `through layers [PROFILE]`: what the layers below MPI did.
 
-use super::{opened, present};
+use super::{opened_within, present};
 use crate::cli::Layers;
 use crate::error::Error;
 use crate::views::Question;
@@ -13,7 +13,7 @@ pub fn layers(layers: &Layers) -> Result<bool, Error> {
         sort: output.sort,
         top: layers.top,
         format: output.format(),
-        ..Question::new(opened(&layers.input)?)
+        ..Question::new(opened_within(&layers.input, layers.routes.window)?)
     };
     present(view, &question, output.output.as_deref())
 }

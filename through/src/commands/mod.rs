@@ -24,9 +24,12 @@ use crate::cli::Input;
 use crate::document::{Document, Format};
 use crate::error::Error;
 use crate::query::open::Profile;
+use crate::query::range::TimeRange;
+use crate::query::window::{overwritten_until_ns, within};
 use crate::render::output;
 use crate::text::message::say;
 use crate::text::progress;
+use crate::text::units;
 use crate::views::{Question, View};
 
 /// The profile that is named, or the newest one here.
@@ -36,6 +39,22 @@ pub fn opened(input: &Input) -> Result<Profile, Error> {
     }
     let (profile, remark) = Profile::newest(Path::new("."))?;
     remark.into_iter().for_each(say);
+    Ok(profile)
+}
+
+/// The same; of its messages and transfers only those in a window of the timeline, if one is asked for.
+pub fn opened_within(input: &Input, window: Option<TimeRange>) -> Result<Profile, Error> {
+    let profile = opened(input)?;
+    let Some(range) = window else { return Ok(profile) };
+    let path = profile.path.display().to_string();
+    let how = "has no timeline, which --window needs: run the program with `through run --trace`";
+    let profile = within(profile, range)?.ok_or_else(|| Error::Argument(format!("{path}: {how}")))?;
+    if let Some(until_ns) = overwritten_until_ns(&profile)?.filter(|until_ns| range.low_ns < *until_ns) {
+        let until = units::precise_time(until_ns);
+        say(format_args!(
+            "some events before {until} were overwritten (ring buffer full): through run --trace=64M keeps more"
+        ));
+    }
     Ok(profile)
 }
 

@@ -179,6 +179,11 @@ struct Collective {
     root: Option<i64>,
 }
 
+/// Whether the peer of what a route did is its other end: of collectives it is the root, and some calls move nothing.
+pub fn has_peer(route: &Route) -> bool {
+    matches!(kind(route, true), Kind::Direct)
+}
+
 /// What the peer of a row means.
 enum Kind {
     /// It is the other end.

@@ -42,6 +42,7 @@ pub mod timeline;
 pub mod transfers;
 pub mod unreturned;
 pub mod waiting;
+pub mod window;
 
 #[cfg(test)]
 pub mod sample;

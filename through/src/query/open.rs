@@ -148,6 +148,12 @@ impl Profile {
         Ok(&mut self.db)
     }
 
+    /// Makes tables in memory that stand for those of the same name in the file.
+    pub(super) fn stand_in(&self, sql: &str) -> Result<(), Error> {
+        let made = self.db.execute_batch(&format!("PRAGMA query_only = OFF; {sql} PRAGMA query_only = ON"));
+        made.map_err(|error| Error::Profile { path: self.path.clone(), problem: error.into() })
+    }
+
     /// How SQLite would find the rows of a query: <https://sqlite.org/eqp.html>. For tests and benchmarks.
     #[allow(dead_code)]
     pub fn plan(&self, sql: &str, values: Vec<Value>) -> Result<String, Error> {

@@ -13,8 +13,9 @@ pub fn catalog() -> Catalog {
     let process = |rank| {
         Process::new(rank, "n1".to_owned(), 100 + rank, 2_000_000_000, 500_000_000 + rank, "finished".to_owned())
     };
-    let route = |layer: &str, transport: &str| Route {
+    let route = |layer: &str, function: &str, transport: &str| Route {
         layer: layer.to_owned(),
+        function: function.to_owned(),
         transport: transport.to_owned(),
         ..Route::default()
     };
@@ -37,7 +38,12 @@ pub fn catalog() -> Catalog {
         ]
         .into(),
         phases: [(0, String::new()), (1, "set up".to_owned()), (2, "solve".to_owned())].into(),
-        routes: [(1, route("ucp", "")), (2, route("uct", "tcp")), (3, route("uct", "posix"))].into(),
+        routes: [
+            (1, route("ucp", "ucp_tag_send_nbx", "")),
+            (2, route("uct", "uct_ep_am_short", "tcp")),
+            (3, route("uct", "uct_ep_am_short", "posix")),
+        ]
+        .into(),
         processes: (0..4).map(process).collect(),
         sites: Sites::default(),
     }

@@ -12,6 +12,7 @@ pub struct Selection {
     pub family: Vec<String>,
     pub op: Vec<String>,
     pub rank: Vec<RankSet>,
+    pub host: Vec<String>,
     pub bytes: Option<ByteRange>,
     pub bucket: Vec<BucketPick>,
     pub p2p: bool,
@@ -20,7 +21,10 @@ pub struct Selection {
     pub site: Vec<String>,
     pub phase: Vec<String>,
     pub layer: Vec<String>,
+    pub function: Vec<String>,
     pub transport: Vec<String>,
     pub device: Vec<String>,
     pub protocol: Vec<String>,
+    /// Of the timeline.
+    pub window: Option<TimeRange>,
 }

@@ -43,8 +43,11 @@ pub enum What {
         peer: i64,
         cause_ns: Option<i64>,
     },
-    /// A message that the call beginning now sent: its number, if it is known where it arrived.
-    Sent(Option<u64>),
+    /// A message that the call beginning now sent: the rank it went to, and its number, if it is known where it arrived.
+    Sent {
+        peer: i64,
+        number: Option<u64>,
+    },
     /// One that came with the call beginning now.
     Received(Option<u64>),
 }
@@ -147,7 +150,7 @@ fn event(row: &Row, messages: &Messages) -> rusqlite::Result<Option<Event>> {
             peer: row.get::<_, Option<i64>>(11)?.unwrap_or(-1),
             cause_ns: row.get(6)?,
         },
-        SENT => What::Sent(number),
+        SENT => What::Sent { peer: row.get::<_, Option<i64>>(11)?.unwrap_or(-1), number },
         RECEIVED => What::Received(number),
         _ => return Ok(None),
     };

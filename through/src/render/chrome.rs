@@ -144,7 +144,9 @@ impl<'a, 'b> Chrome<'a, 'b> {
                 self.slice(name.strip_prefix("MPI_").unwrap_or(name), "mpi", event, end_ns, at, args)
             }
             What::Layer { end_ns, route, peer, cause_ns } => self.layer(event, end_ns, route, peer, cause_ns),
-            What::Sent(Some(number)) => self.arrow("s", "message", event.begin_ns, at, format!("m{number}")),
+            What::Sent { number: Some(number), .. } => {
+                self.arrow("s", "message", event.begin_ns, at, format!("m{number}"))
+            }
             What::Received(Some(number)) => match self.last_calls.get(&at) {
                 Some((begin_ns, end_ns)) if *begin_ns == event.begin_ns => {
                     let end_ns = end_ns.saturating_sub(1).max(event.begin_ns);
@@ -152,7 +154,7 @@ impl<'a, 'b> Chrome<'a, 'b> {
                 }
                 _ => Ok(()),
             },
-            What::Sent(None) | What::Received(None) => Ok(()),
+            What::Sent { number: None, .. } | What::Received(None) => Ok(()),
         }
     }
 

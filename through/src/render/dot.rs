@@ -1,5 +1,5 @@
 //! DOT, the language of Graphviz: <https://graphviz.org/doc/info/lang.html>. Processes and devices of a host stand together;
-//! the more bytes, the thicker an edge.
+//! the more bytes, or calls, the thicker an edge.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,15 +15,19 @@ use crate::text::units;
 const WIDTHS: [f64; 2] = [0.5, 6.0];
 
 /// A graph as Graphviz draws it, with what the document says of it above.
-pub struct Dot(pub Graph);
+pub struct Dot {
+    pub graph: Graph,
+    /// Edges are weighed by their calls in place of their bytes.
+    pub counts: bool,
+}
 
 impl Drawing for Dot {
     fn draw(&self, document: &Document, _: &Terminal, out: &mut dyn Write) -> io::Result<()> {
-        dot(&self.0, document, out)
+        dot(&self.graph, self.counts, document, out)
     }
 }
 
-fn dot(graph: &Graph, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+fn dot(graph: &Graph, counts: bool, document: &Document, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "digraph commsee {{")?;
     writeln!(out, "  rankdir=LR;")?;
     writeln!(out, "  node [shape=box, fontname=\"sans-serif\"];")?;
@@ -48,14 +52,16 @@ fn dot(graph: &Graph, document: &Document, out: &mut dyn Write) -> io::Result<()
             writeln!(out, "  }}")?;
         }
     }
-    let width = widths(&graph.edges);
+    let weight = |edge: &Edge| if counts { edge.calls.max(0) as u64 } else { edge.bytes };
+    let width = widths(graph.edges.iter().map(weight));
     for edge in &graph.edges {
         let (from, to) = (identifier(&graph.nodes[edge.from].id), identifier(&graph.nodes[edge.to].id));
         let how = if edge.how == How::Modelled { edge.how.name() } else { "" };
-        let lines = [units::bytes(edge.bytes), edge.transport.clone(), how.to_owned()];
+        let weighed = if counts { units::count(weight(edge), "call") } else { units::bytes(edge.bytes) };
+        let lines = [weighed, edge.transport.clone(), how.to_owned()];
         let lines = lines.into_iter().filter(|line| !line.is_empty());
         let label = quoted(&lines.collect::<Vec<_>>());
-        writeln!(out, "  {from} -> {to} [label={label}, penwidth={:.2}];", width(edge))?;
+        writeln!(out, "  {from} -> {to} [label={label}, penwidth={:.2}];", width(weight(edge)))?;
     }
     writeln!(out, "}}")
 }
@@ -86,10 +92,10 @@ fn shape(kind: &str) -> &'static str {
     }
 }
 
-/// Each tenth of the heaviest edge's bytes is a point less.
-fn widths(edges: &[Edge]) -> impl Fn(&Edge) -> f64 {
-    let most = edges.iter().map(|edge| edge.bytes).max().unwrap_or(0).max(1) as f64;
-    move |edge| (WIDTHS[1] - (most / edge.bytes.max(1) as f64).log10()).max(WIDTHS[0])
+/// Each tenth of the heaviest edge's weight is a point less.
+fn widths(weights: impl Iterator<Item = u64>) -> impl Fn(u64) -> f64 {
+    let most = weights.max().unwrap_or(0).max(1) as f64;
+    move |weight| (WIDTHS[1] - (most / weight.max(1) as f64).log10()).max(WIDTHS[0])
 }
 
 /// Lines as one string in quotes: a backslash would begin an escape, such as `\N` for the node's own name.
@@ -113,15 +119,11 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_as_thick_as_the_logarithm_of_their_bytes() {
-        let edge = |bytes| Edge { from: 0, to: 0, transport: String::new(), how: How::Exact, calls: 1, bytes };
-        let edges = [edge(0), edge(1000), edge(90_000), edge(100_000), edge(u64::MAX)];
-        let width = widths(&edges[..4]);
-        assert_eq!(
-            edges[..4].iter().map(|edge| format!("{:.2}", width(edge))).collect::<Vec<_>>(),
-            ["1.00", "4.00", "5.95", "6.00"]
-        );
-        assert_eq!(widths(&edges)(&edges[0]), 0.5);
-        assert_eq!(widths(&[])(&edges[0]), 6.0);
+    fn edges_are_as_thick_as_the_logarithm_of_their_weight() {
+        let weights = [0, 1000, 90_000, 100_000];
+        let width = widths(weights.into_iter());
+        assert_eq!(weights.map(|weight| format!("{:.2}", width(weight))), ["1.00", "4.00", "5.95", "6.00"]);
+        assert_eq!(widths([0, u64::MAX].into_iter())(0), 0.5);
+        assert_eq!(widths(std::iter::empty())(0), 6.0);
     }
 }

@@ -7,8 +7,7 @@ use super::{Between, Column, Flag, Part, Question, View, column, linkage};
 use crate::document::{Audience, Document, Drawing, Format, Table, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
-use crate::query::graph::{Edge, Graph, Node, devices, processes, users};
-use crate::query::layers::known::WIRE;
+use crate::query::graph::{Edge, Graph, Node, Used, devices, layers_with_devices, processes};
 use crate::query::selection::Selection;
 use crate::render::dot::Dot;
 
@@ -61,7 +60,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let catalog = Catalog::read(&question.profile)?;
     let mut selection: Selection = question.selection.clone();
     if question.between == Between::Devices && selection.layer.is_empty() {
-        selection.layer = with_devices(&catalog);
+        selection.layer = layers_with_devices(&catalog);
     }
     let asked = match asked(question, catalog, &selection, VIEW.entries)? {
         Ok(asked) => asked,
@@ -71,12 +70,15 @@ fn ask(question: &Question) -> Result<Document, Error> {
     let catalog = &context.catalog;
     let mut graph = match question.between {
         Between::Ranks | Between::Hosts => processes(&asked.flows, catalog, &asked.ends),
-        Between::Devices => devices(&asked.flows, catalog, &users(&context.profile, catalog)?, &asked.ends),
+        Between::Devices => {
+            devices(&asked.flows, catalog, &Used::read(&context.profile, catalog, &asked.ends)?, &asked.ends)
+        }
     };
     let mut document = context.document(VIEW.entries, graph.edges.is_empty(), VIEW.empty);
     document.reasons = asked.reasons;
     document.remarks.extend(asked.left);
     document.words = vec![("layer", asked.layer)];
+    graph.sort(question.counts);
     graph.shorten(question.top);
     document.hidden = graph.hidden;
     let graph = Rc::new(graph);
@@ -86,22 +88,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
         only_json(column::table("edges", EDGES, &graph, graph.edges.clone())),
     ];
     document.tables.extend(linkage::records(context));
-    document.drawings = vec![(Format::Dot, Box::new(Dot((*graph).clone())) as Box<dyn Drawing>)];
+    document.drawings =
+        vec![(Format::Dot, Box::new(Dot { graph: (*graph).clone(), counts: question.counts }) as Box<dyn Drawing>)];
     Ok(document)
-}
-
-/// The layer that knows devices: the one whose bytes go over the wire, else all that name any.
-fn with_devices(catalog: &Catalog) -> Vec<String> {
-    let mut layers: Vec<String> = catalog
-        .routes
-        .values()
-        .filter(|route| !route.arrives && !route.device.is_empty())
-        .map(|route| route.layer.clone())
-        .collect();
-    layers.sort();
-    layers.dedup();
-    match layers.iter().any(|layer| layer == WIRE) || layers.is_empty() {
-        true => vec![WIRE.to_owned()],
-        false => layers,
-    }
 }

@@ -100,6 +100,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     document.remarks.extend(asked.left);
     document.words = vec![("layer", asked.layer.clone())];
     let mut graph = processes(&asked.flows, &context.catalog, &asked.ends);
+    graph.sort(question.counts);
     graph.shorten(question.top);
     let (bytes, calls) = sum(&pairs);
     let all = Rc::new(All { ends: asked.ends, bytes, calls, counts: question.counts });
@@ -109,8 +110,10 @@ fn ask(question: &Question) -> Result<Document, Error> {
         top => heaviest(&pairs, top, question.counts),
     };
     document.hidden = hidden.len();
-    document.drawings =
-        vec![(Format::Table, Box::new(Matrices(drawn)) as Box<dyn Drawing>), (Format::Dot, Box::new(Dot(graph)))];
+    document.drawings = vec![
+        (Format::Table, Box::new(Matrices(drawn)) as Box<dyn Drawing>),
+        (Format::Dot, Box::new(Dot { graph, counts: question.counts })),
+    ];
     document.tables = vec![column::table("matrix", COLUMNS, &all, listed)];
     document.tables.extend(linkage::records(context));
     Ok(document)

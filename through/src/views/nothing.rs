@@ -8,6 +8,7 @@ use super::Context;
 use crate::document::{Document, Found};
 use crate::error::Error;
 use crate::query::filter::Filter;
+use crate::query::hosts::compact;
 use crate::query::layers::known::MODULE;
 use crate::query::notes::notes;
 use crate::query::routes::Route;
@@ -70,6 +71,8 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
     if filter.ranks.is_some() {
         let ranks: Ranks = catalog.processes.iter().filter_map(|process| process.rank.try_into().ok()).collect();
         lines.push(there_is("ranks", vec![ranks.to_string()]));
+        let hosts = catalog.processes.iter().map(|process| process.host.as_str()).filter(|host| !host.is_empty());
+        lines.push(there_is("hosts", vec![compact(&hosts.collect())]));
     }
     if filter.routes.is_some() && catalog.routes.is_empty() {
         lines.push(format!("no layers below MPI were recorded: {}", with_layers()));
@@ -79,6 +82,7 @@ pub fn no_match(context: &Context, what: &str) -> Vec<String> {
             names.into_iter().map(str::to_owned).collect()
         };
         lines.push(there_is("layers", of_routes(|route| &route.layer)));
+        lines.push(there_is("functions", of_routes(|route| &route.function)));
         lines.push(there_is("transports", of_routes(|route| &route.transport)));
         lines.push(there_is("devices", of_routes(|route| &route.device)));
         lines.push(there_is("protocols", of_routes(|route| &route.protocol)));

@@ -14,6 +14,7 @@ use crate::query::layers::known::{MESSAGES, MODULE};
 use crate::query::layers::linkage::Layers;
 use crate::query::layers::ways::{Left, Why};
 use crate::query::selection::Selection;
+use crate::query::window::untimed;
 use crate::text::escape::visible;
 use crate::text::path::quoted;
 use crate::text::units;
@@ -53,7 +54,7 @@ pub fn asked(
     }
     let filter = match traffic {
         Traffic::Mpi => {
-            let of_layers = [&selection.transport, &selection.device, &selection.protocol];
+            let of_layers = [&selection.function, &selection.transport, &selection.device, &selection.protocol];
             let has_routes = of_layers.iter().any(|lists| !lists.is_empty());
             if has_routes || selection.bytes.is_some() || !selection.bucket.is_empty() {
                 let why = "messages of MPI have no sizes and no routes in a profile: name a layer, such as";
@@ -69,7 +70,7 @@ pub fn asked(
     }
     let detail = catalog.detail;
     if detail == Detail::Comm || (detail == Detail::Node && filter.ranks.is_some()) {
-        let asked = if filter.ranks.is_some() { "--rank" } else { "traffic between ranks" };
+        let asked = if filter.ranks.is_some() { "--rank or --host" } else { "traffic between ranks" };
         return Err(query::Error::Coarse { path: profile.path.clone(), detail, asked }.into());
     }
     let layers = Layers::read(profile, &catalog)?;
@@ -77,7 +78,14 @@ pub fn asked(
     let mut ends = Ends::of(&context.catalog, question.between == Between::Hosts);
     let (flows, left) = flows(profile, &context.catalog, &context.filter, traffic)?;
     let flows = ends.between(flows, &context.catalog);
-    let left = left_out(&left);
+    let mut left = left_out(&left);
+    if selection.window.is_some() && traffic == Traffic::Mpi {
+        let untimed = untimed(profile)?;
+        let what = || visible(&untimed.join(", ")).into_owned();
+        left.extend(
+            (!untimed.is_empty()).then(|| format!("messages of {} are not on the timeline: they are left out", what())),
+        );
+    }
     let layer = match traffic {
         Traffic::Mpi => MPI.to_owned(),
         Traffic::Layers { .. } => selection.layer.join(","),

@@ -9,10 +9,10 @@ use crate::golden::golden;
 use crate::report::many;
 use crate::sites::heat_with_code;
 
-const LAPTOP: (u32, u32) = (1280, 900);
+pub const LAPTOP: (u32, u32) = (1280, 900);
 
 /// A page of a profile that is made here, open.
-fn page(make: impl Fn(&std::path::Path), fragment: &str) -> Option<(Folder, Browser)> {
+pub fn page(make: impl Fn(&std::path::Path), fragment: &str) -> Option<(Folder, Browser)> {
     let folder = Folder::empty();
     make(&folder.path("a.db"));
     folder.through(&["report", "a.db", "-o", "page.html"]).ok();
@@ -26,7 +26,7 @@ const LAST: &str = "";
 
 const NAMES: [&str; 4] = ["calls", "bytes_sent", "bytes_recv", "time_ns"];
 
-fn number(browser: &mut Browser, name: &str) -> i64 {
+pub fn number(browser: &mut Browser, name: &str) -> i64 {
     let value = browser.eval(&format!("Number(document.querySelector('[data-number=\"{name}\"]').dataset.value)"));
     value.as_f64().unwrap() as i64
 }
@@ -36,7 +36,7 @@ fn selected(browser: &mut Browser) -> [i64; 4] {
 }
 
 /// The sum of a column of a table, all rows of it.
-fn column(browser: &mut Browser, table: &str, name: &str) -> f64 {
+pub fn column(browser: &mut Browser, table: &str, name: &str) -> f64 {
     browser.eval(&format!(
         "[...document.querySelectorAll('[data-table=\"{table}\"] button')].find((one) => one.textContent.startsWith('Show all'))?.click()"
     ));
@@ -44,7 +44,7 @@ fn column(browser: &mut Browser, table: &str, name: &str) -> f64 {
     browser.eval(&format!("[...{cells}].reduce((sum, cell) => sum + Number(cell.dataset.value), 0)")).as_f64().unwrap()
 }
 
-fn by_sql<const N: usize>(folder: &Folder, sql: &str) -> [i64; N] {
+pub fn by_sql<const N: usize>(folder: &Folder, sql: &str) -> [i64; N] {
     let db = Connection::open(folder.path("a.db")).unwrap();
     db.query_row(sql, [], |row| Ok(std::array::from_fn(|at| row.get(at).unwrap()))).unwrap()
 }

@@ -1,6 +1,5 @@
 //! The page that shows a run: its data against SQL, what it may not contain, how large it gets; and, where Chromium is installed, what it shows.
 
-use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +11,6 @@ use serde_json::Value;
 
 use crate::common::{Builder, Did, Folder, MS, heat};
 use crate::golden::golden;
-use crate::matrix::copying;
 
 fn page(folder: &Folder, words: &[&str]) -> String {
     assert_eq!(folder.through(&[&["report"], words, &["-o", "page.html"]].concat()).ok(), "");
@@ -179,29 +177,6 @@ fn views_without_data_are_hidden() {
     for name in ["devices", "sites", "timeline", "standing", "layers", "diff"] {
         assert!(hidden(name), "{name}");
     }
-}
-
-/// Copies of GPUs are no matrix of ranks.
-#[test]
-fn copies_of_gpus_are_drawn_between_memories() {
-    let folder = copying();
-    let data = data(&page(&folder, &["gpu.db"]));
-    assert!(data["flows"].is_null(), "{}", data["flows"]);
-    let nodes = data["devices"]["nodes"].as_array().unwrap();
-    let name = |at: &Value| {
-        let node = &nodes[at.as_u64().unwrap() as usize];
-        format!("{} {} of {}", node["kind"], node["label"], node["host"]).replace('"', "")
-    };
-    let edges = data["devices"]["edges"].as_array().unwrap().iter();
-    let edges: BTreeSet<String> =
-        edges.map(|edge| format!("{} > {}: {}", name(&edge[0]), name(&edge[1]), edge[4])).collect();
-    let wanted = [
-        "host node0 of node0 > gpu gpu0 of node0: 2000.0",
-        "gpu gpu1 of node0 > host node0 of node0: 50.0",
-        "host node1 of node1 > gpu gpu0 of node1: 2000.0",
-        "gpu gpu0 of node1 > gpu gpu1 of node1: 400.0",
-    ];
-    assert_eq!(edges, wanted.map(str::to_owned).into());
 }
 
 #[test]

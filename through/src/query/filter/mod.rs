@@ -27,6 +27,8 @@ pub struct Filter {
     /// Whether there are cells that differ in their phase only.
     pub is_phased: bool,
     pub time: Option<TimeRange>,
+    /// Of the timeline. What is counted was chosen when the profile was opened.
+    pub window: Option<TimeRange>,
     /// The filters in words, for people.
     pub words: Vec<String>,
     /// What was named and is not in the profile.
@@ -110,7 +112,11 @@ impl Filter {
 
     /// The same over the table `event`; its sizes and routes are the caller's.
     pub fn event_condition(&self) -> (String, Vec<Value>) {
-        self.on_comms(self.of_operations(membership(&[("rank", &self.ranks)])))
+        let (mut condition, values) = membership(&[("rank", &self.ranks)]);
+        if let Some(TimeRange { low_ns, high_ns }) = self.window {
+            condition += &format!(" AND x.begin_ns BETWEEN {low_ns} AND {high_ns}");
+        }
+        self.on_comms(self.of_operations((condition, values)))
     }
 
     /// And that the MPI call is one of the operations, or the layer's own function.

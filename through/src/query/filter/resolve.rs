@@ -20,7 +20,8 @@ impl Filter {
     pub fn resolve(select: &Selection, catalog: &Catalog) -> Result<Filter, Error> {
         let has_layer_comms = catalog.communicators.values().any(|comm| comm.layer.is_some());
         let is_phased = catalog.phases.len() > 1;
-        let mut filter = Filter { has_layer_comms, is_phased, time: select.time, ..Filter::default() };
+        let mut filter =
+            Filter { has_layer_comms, is_phased, time: select.time, window: select.window, ..Filter::default() };
         filter.resolve_comms(select, catalog);
         filter.resolve_operations(select, catalog)?;
         filter.resolve_buckets(select, catalog);
@@ -31,6 +32,10 @@ impl Filter {
                 i64::MAX => format!("rows of {} or more", units::time(low_ns)),
                 _ => format!("rows of {} to {}", units::time(low_ns), units::time(high_ns)),
             });
+        }
+        if let Some(TimeRange { low_ns, high_ns }) = select.window {
+            let end = if high_ns == i64::MAX { "the end".to_owned() } else { units::precise_time(high_ns) };
+            filter.words.push(format!("window from {} to {end}", units::precise_time(low_ns)));
         }
         filter.resolve_ways(select, catalog);
         filter.resolve_sites(select, catalog);
@@ -169,6 +174,27 @@ impl Filter {
     }
 
     fn resolve_ranks(&mut self, select: &Selection, catalog: &Catalog) {
+        self.resolve_numbers_of_ranks(select, catalog);
+        if select.host.is_empty() {
+            return;
+        }
+        let is_named = |host: &str, name: &str| host == name || host.split('.').next() == Some(name);
+        let mut found = BTreeSet::new();
+        for name in listed(&select.host) {
+            let here = || catalog.processes.iter().filter(|process| is_named(&process.host, name));
+            if here().next().is_none() {
+                self.absent.push(format!("host {name}"));
+            }
+            found.extend(here().map(|process| process.rank));
+            self.words.push(format!("host {name}"));
+        }
+        self.ranks = Some(match self.ranks.take() {
+            Some(ranks) => ranks.intersection(&found).copied().collect(),
+            None => found,
+        });
+    }
+
+    fn resolve_numbers_of_ranks(&mut self, select: &Selection, catalog: &Catalog) {
         if select.rank.is_empty() {
             return;
         }
@@ -217,13 +243,14 @@ impl Filter {
     }
 
     fn resolve_ways(&mut self, select: &Selection, catalog: &Catalog) {
-        const COLUMNS: [Column; 4] = [
+        const COLUMNS: [Column; 5] = [
             ("layer", |route| &route.layer),
+            ("function", |route| &route.function),
             ("transport", |route| &route.transport),
             ("device", |route| &route.device),
             ("protocol", |route| &route.protocol),
         ];
-        let lists = [&select.layer, &select.transport, &select.device, &select.protocol];
+        let lists = [&select.layer, &select.function, &select.transport, &select.device, &select.protocol];
         for ((column, of), lists) in COLUMNS.into_iter().zip(lists).filter(|(_, lists)| !lists.is_empty()) {
             let wanted: BTreeSet<&str> = listed(lists).collect();
             for name in &wanted {

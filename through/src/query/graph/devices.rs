@@ -9,37 +9,33 @@ use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::flows::Flow;
 use crate::query::hosts::Ends;
+use crate::query::layers::known::WIRE;
 use crate::query::open::Profile;
 use crate::query::routes::Route;
 use crate::query::transfers::End;
 
-/// Ranks, and the routes over a network in which they moved anything.
-pub type Users = BTreeSet<(End, i64)>;
-
-/// Of the whole profile.
-pub fn users(profile: &Profile, catalog: &Catalog) -> Result<Users, Error> {
-    let mut users = Users::new();
-    let routes =
-        catalog.routes.iter().filter(|(_, route)| route.kind == "network").map(|(number, _)| *number).collect();
-    let (condition, values) = Filter { routes: Some(routes), ..Filter::default() }.transfer_condition();
-    // The table does not lie by ranks: found out here, where SQLite would sort.
-    profile.query::<(), ()>(&format!("SELECT x.rank, x.way FROM transfer x WHERE {condition}"), values, |row| {
-        let rank = End::of_rank(row.get(0)?);
-        if rank.rank().is_some() {
-            users.insert((rank, row.get(1)?));
-        }
-        Ok(())
-    })?;
-    Ok(users)
+/// The layer that knows devices: the one whose bytes go over the wire, else all that name any.
+pub fn layers_with_devices(catalog: &Catalog) -> Vec<String> {
+    let mut layers: Vec<String> = catalog
+        .routes
+        .values()
+        .filter(|route| !route.arrives && !route.device.is_empty())
+        .map(|route| route.layer.clone())
+        .collect();
+    layers.sort();
+    layers.dedup();
+    match layers.iter().any(|layer| layer == WIRE) || layers.is_empty() {
+        true => vec![WIRE.to_owned()],
+        false => layers,
+    }
 }
 
 /// What is written for a peer's device that nothing tells.
 const UNKNOWN_DEVICE: &str = "?";
 
 /// Flows in no order. Which devices peers use is told by all that they did, not only by what is drawn.
-pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Users, ends: &Ends) -> Graph {
+pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Used, ends: &Ends) -> Graph {
     let mut sketch = Sketch::new(ends);
-    let used = Used::of(used, catalog, &sketch);
     let mut wanted: Vec<&Flow> = flows.iter().collect();
     wanted.sort_by_key(|flow| (flow.from, flow.to, flow.route));
     for end in wanted.iter().flat_map(|flow| [flow.from, flow.to]).collect::<BTreeSet<_>>() {
@@ -94,24 +90,32 @@ fn device(sketch: &mut Sketch, host: &str, kind: &str, name: &str) -> usize {
 }
 
 /// Which devices of a network each process, and each host, used with a transport.
-struct Used<'a> {
+pub struct Used<'a> {
     by_rank: BTreeMap<(End, &'a str), BTreeSet<&'a str>>,
     by_host: BTreeMap<(&'a str, &'a str), BTreeSet<&'a str>>,
 }
 
 impl<'a> Used<'a> {
-    fn of(users: &Users, catalog: &'a Catalog, sketch: &Sketch<'a>) -> Used<'a> {
+    /// By the whole profile.
+    pub fn read(profile: &Profile, catalog: &'a Catalog, ends: &'a Ends) -> Result<Used<'a>, Error> {
         let mut used = Used { by_rank: BTreeMap::new(), by_host: BTreeMap::new() };
-        for (rank, route) in users {
-            let Some(route) = catalog.routes.get(route) else { continue };
-            used.by_rank.entry((*rank, &route.transport)).or_default().insert(&route.device);
-            used.by_host.entry((sketch.host(*rank), &route.transport)).or_default().insert(&route.device);
-        }
-        used
+        let routes =
+            catalog.routes.iter().filter(|(_, route)| route.kind == "network").map(|(number, _)| *number).collect();
+        let (condition, values) = Filter { routes: Some(routes), ..Filter::default() }.transfer_condition();
+        // The table does not lie by ranks: found out here, where SQLite would sort.
+        profile.query::<(), ()>(&format!("SELECT x.rank, x.way FROM transfer x WHERE {condition}"), values, |row| {
+            let rank = End::of_rank(row.get(0)?);
+            if let (Some(_), Some(route)) = (rank.rank(), catalog.routes.get(&row.get(1)?)) {
+                used.by_rank.entry((rank, &route.transport)).or_default().insert(&route.device);
+                used.by_host.entry((ends.host(rank), &route.transport)).or_default().insert(&route.device);
+            }
+            Ok(())
+        })?;
+        Ok(used)
     }
 
     /// The one device that the peer used itself; else the one of the same name on its host, else the only one there.
-    fn device_of(&self, peer: End, host: &str, route: &Route) -> String {
+    pub fn device_of(&self, peer: End, host: &str, route: &Route) -> String {
         let only = |devices: Option<&BTreeSet<&'a str>>| {
             devices.filter(|devices| devices.len() == 1).and_then(|devices| devices.first().copied())
         };

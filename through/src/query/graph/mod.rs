@@ -6,7 +6,7 @@ mod processes;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-pub use devices::{devices, users};
+pub use devices::{Used, devices, layers_with_devices};
 pub use processes::processes;
 
 use super::flows::Flow;
@@ -98,15 +98,24 @@ impl<'a> Sketch<'a> {
 
     fn finish(self) -> Graph {
         let edges = self.edges.into_iter();
-        let mut edges: Vec<Edge> = edges
-            .map(|((from, to, transport, how), (calls, bytes))| Edge { from, to, transport, how, calls, bytes })
-            .collect();
-        edges.sort_by_key(|edge| (Reverse(edge.bytes), Reverse(edge.calls)));
-        Graph { nodes: self.nodes, edges, hidden: 0, hidden_bytes: 0 }
+        let edges =
+            edges.map(|((from, to, transport, how), (calls, bytes))| Edge { from, to, transport, how, calls, bytes });
+        let mut graph = Graph { nodes: self.nodes, edges: edges.collect(), hidden: 0, hidden_bytes: 0 };
+        graph.sort(false);
+        graph
     }
 }
 
 impl Graph {
+    /// The heaviest first: by calls, or by bytes.
+    pub fn sort(&mut self, counts: bool) {
+        let calls = |edge: &Edge| edge.calls.max(0) as u64;
+        self.edges.sort_by_key(|edge| {
+            let weights = if counts { [calls(edge), edge.bytes] } else { [edge.bytes, calls(edge)] };
+            Reverse(weights)
+        });
+    }
+
     /// Keeps the heaviest edges; nothing and 0 keep all.
     pub fn shorten(&mut self, top: Option<usize>) {
         let kept = top.filter(|top| *top > 0).unwrap_or(usize::MAX).min(self.edges.len());

@@ -27,14 +27,14 @@ impl Amplification {
 }
 
 /// By communicator: all its operations together, then those of which both is known; most bytes on the wire first. Nothing
-/// where the filter leaves parts of messages, which have no counterpart in MPI.
+/// where the filter leaves parts of messages, or a window, which have no counterpart in MPI.
 pub fn amplifications(
     profile: &Profile,
     groups: &[Group],
     catalog: &Catalog,
     filter: &Filter,
 ) -> Result<Vec<Amplification>, Error> {
-    if filter.buckets.is_some() || filter.routes.is_some() {
+    if filter.buckets.is_some() || filter.routes.is_some() || filter.window.is_some() {
         return Ok(Vec::new());
     }
     let mut wire: BTreeMap<(i64, i64), u64> = BTreeMap::new();

@@ -115,7 +115,7 @@ impl Source<'_> {
     /// Refuses what sums cannot tell.
     pub fn needs_single_ranks(&self) -> Result<(), Error> {
         let asked = match self.filter {
-            Filter { ranks: Some(_), .. } => "--rank",
+            Filter { ranks: Some(_), .. } => "--rank or --host",
             Filter { time: Some(_), .. } => "--time",
             Filter { sites: Some(_), .. } => "--site",
             Filter { phases: Some(phases), .. } if phases.len() > 1 => "adding up several phases",

@@ -36,7 +36,7 @@ pub fn cells(filter: &Filter, by_phase: bool) -> Relation {
 
 /// `site`, `comm`, `op`, `rank` and what sites count, in this order.
 pub fn by_site(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Relation, Error> {
-    let asked = [("--rank", filter.ranks.is_some()), ("--time", filter.time.is_some())];
+    let asked = [("--rank or --host", filter.ranks.is_some()), ("--time", filter.time.is_some())];
     if let Some((asked, _)) = asked.into_iter().find(|(_, is_asked)| *is_asked && catalog.detail != Detail::Rank) {
         return Err(Error::Coarse { path: profile.path.clone(), detail: catalog.detail, asked });
     }
