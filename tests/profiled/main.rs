@@ -56,6 +56,7 @@ mod tools;
 mod trace;
 mod tune;
 mod ucx;
+mod ucx_compared;
 mod unprofiled;
 mod watching;
 mod wheel;

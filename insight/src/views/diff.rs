@@ -12,8 +12,10 @@ use through_core::text::terminal::Paint;
 use through_core::text::units;
 use through_core::views::{Column, Context, Flag, Part, Question, View, column, library_name, shorten};
 
+use super::diff_layers;
 use crate::query::compare::changes::Comparison;
 use crate::query::compare::entry::{Change, Entry, Matched, What};
+use crate::query::compare::layers::Layers;
 use crate::query::compare::matching::How;
 use crate::query::compare::run::Run;
 use crate::query::compare::verdict::{LEAST_RUNS, testable};
@@ -34,6 +36,8 @@ pub const VIEW: View = View {
     parts: &[
         Part { name: "changes", headings: || column::headings(COLUMNS) },
         Part { name: "matches", headings: || column::headings(MATCHES) },
+        Part { name: "layers", headings: || column::headings(diff_layers::LAYERS) },
+        Part { name: "turns", headings: || column::headings(diff_layers::TURNS) },
     ],
     ask: |question| {
         let own = [question.profile.path.clone()];
@@ -155,7 +159,7 @@ pub fn signed(ns: i64) -> String {
 }
 
 /// `100`, or `100 → 101`; about so many where runs of one side differ.
-fn before_after<T: PartialEq + Copy>([a, b]: [T; 2], varies: bool, written: impl Fn(T) -> String) -> String {
+pub fn before_after<T: PartialEq + Copy>([a, b]: [T; 2], varies: bool, written: impl Fn(T) -> String) -> String {
     let about = if varies { "~" } else { "" };
     if a == b { format!("{about}{}", written(a)) } else { format!("{about}{} → {}", written(a), written(b)) }
 }
@@ -177,6 +181,8 @@ pub fn document(question: &Question, a: &[PathBuf], b: &[PathBuf]) -> Result<(Do
     document.numbers = numbers(&comparison);
     document.head.subject = Subject::Profiles;
     document.head.lines.extend(lines(&comparison));
+    let layers = Layers::of([&comparison.runs[0], &comparison.runs[1]]);
+    document.head.lines.extend(diff_layers::lines(&layers));
     let mut rows = comparison.entries.clone();
     let has_changed = |row: &Entry| row.delta_ns != 0 || row.has_changed != (false, false);
     if question.is_table() && rows.iter().any(has_changed) {
@@ -195,6 +201,7 @@ pub fn document(question: &Question, a: &[PathBuf], b: &[PathBuf]) -> Result<(Do
     document.tables.push(table);
     let matches = column::table("matches", MATCHES, &Rc::new(()), comparison.matched.clone());
     document.tables.push(Table { audience: Audience::JSON, ..matches });
+    document.tables.extend(diff_layers::tables(&layers, question.top));
     Ok((document, comparison))
 }
 

@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod correlate;
 pub mod diff;
+pub mod diff_layers;
 mod patterns;
 pub mod reorder;
 pub mod roofline;

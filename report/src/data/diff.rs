@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use insight::query::compare::changes::Comparison;
+use insight::query::compare::layers::{Beside, Layers};
 use insight::query::compare::run::Run;
+use insight::views::diff_layers::sentence;
 use serde_json::{Value, json};
 use through_core::Error;
 use through_core::query::catalog::Catalog;
@@ -30,6 +32,10 @@ pub fn diff(profile: &Rc<Profile>, catalog: &Catalog, others: Vec<Profile>) -> R
     for other in &others {
         runs.push(Run::read(other)?);
     }
+    let below = {
+        let [Some(first), Some(last)] = [runs.first(), runs.last()] else { return Ok(None) };
+        layers(&Layers::of([std::slice::from_ref(first), std::slice::from_ref(last)]))
+    };
     let sizes: Vec<Value> = runs.iter().map(by_size).collect();
     let told: Vec<Value> = runs
         .iter()
@@ -74,7 +80,25 @@ pub fn diff(profile: &Rc<Profile>, catalog: &Catalog, others: Vec<Profile>) -> R
         "entries": list(Value::Array(entries)),
         "is_by_call": comparison.is_by_call,
         "pairs": changes,
+        "layers": below,
     })))
+}
+
+/// What layers did on both sides, and what took the place of what.
+fn layers(layers: &Layers) -> Value {
+    let row = |row: &Beside| {
+        json!([
+            text(&row.layer),
+            text(&row.protocol),
+            text(&row.transport),
+            row.calls,
+            row.bytes.map(|bytes| bytes as f64)
+        ])
+    };
+    json!({
+        "turns": layers.turns.iter().map(|turn| text(&sentence(turn))).collect::<Vec<_>>(),
+        "rows": list(layers.rows.iter().take(MOST_ENTRIES).map(row).collect()),
+    })
 }
 
 /// Size of the communicators, operation, time in rank-seconds.

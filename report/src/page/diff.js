@@ -1,6 +1,6 @@
 // What changed from the first profile to the last one, and all runs by the size of communicators.
 view("diff", (body) => {
-  const { runs, entries, pairs, delta_rank_s: delta, run_time_s: [before, after] } = data.diff;
+  const { runs, entries, pairs, layers, delta_rank_s: delta, run_time_s: [before, after] } = data.diff;
   const signed = (seconds) => `${seconds > 0 ? "+" : ""}${secondsText(seconds)}`;
   const named = (entry) => [...new Set(entry.comms.filter(Boolean))].join(" = ") + (entry.label ? ` "${entry.label}"` : "");
   const title = (entry) => (entry.op ? `${entry.op} on ${named(entry)}` : `time ${entry.what}`);
@@ -33,5 +33,8 @@ view("diff", (body) => {
     changes.rows ? el("figure", {}, el("h3", {}, "Bytes between ranks that changed"), el("p", { class: "about" }, pairs.shown < pairs.all ? `The ${countText(pairs.shown)} largest of ${countText(pairs.all)} changes. ` : "", "Colours are the size of the change, of whichever sign."),
       heatMap({ name: "diff", label: "Change of bytes from rank (row) to rank (column)", columns: side, rows: side, values: values.map(Math.abs), isLog: true, text: bytesText, square: true, columnName: (at) => String(ranks.rank[at * block]), rowName: (at) => String(ranks.rank[at * block]),
         describe: (row, column) => { const value = values[row * side + column]; return `rank ${ranks.rank[row * block]} to rank ${ranks.rank[column * block]}: ${value === 0 ? "no change" : `${value > 0 ? "+" : "-"}${bytesText(Math.abs(value))}`}`; } })) : el("p", { class: "about" }, "No pair of ranks exchanges another number of bytes than before."),
+    layers.turns.map((turn) => el("p", { class: "answer", "data-turn": "" }, turn)),
+    layers.rows.length ? table("diff-layers", "Layers below MPI, the largest change first", [...["layer", "protocol", "transport"].map((name, at) => word(name, name, (row) => row[at])),
+      count("operations before", "calls_a", (row) => row[3][0]), count("after", "calls_b", (row) => row[3][1]), size("bytes before", "bytes_a", (row) => row[4][0]), size("after", "bytes_b", (row) => row[4][1])], layers.rows.filter((row) => !on.route || ["protocol", "transport"].every((key, at) => !wanted[key]?.length || wanted[key].includes(row[at + 1])))) : null,
     sizes.length ? el("figure", {}, el("figcaption", {}, "MPI time by the size of the communicator, in every run"), bars(sizes.slice(0, 40).map(({ run, size, parts }) => ({ label: `${size ? several(size, "rank") : "?"}, ${run.path}`, text: secondsText(sum(parts.map(([, s]) => s))), parts: parts.map(([op, s]) => [colourOf(op), s, `${op}: ${secondsText(s)}`]) })), { label: "MPI time by the size of the communicator in every run" })) : null);
 });

@@ -5,6 +5,7 @@ pub mod changes;
 pub mod configuration;
 pub mod correlate;
 pub mod entry;
+pub mod layers;
 pub mod matching;
 pub mod reason;
 pub mod run;

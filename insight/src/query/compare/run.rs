@@ -13,6 +13,8 @@ use through_core::query::operations::operations;
 use through_core::query::performed::is_of_own_bytes;
 use through_core::query::waiting::all_to_all;
 
+use super::layers::{self, Moved};
+
 #[derive(Clone, Debug, Default)]
 pub struct Run {
     pub path: PathBuf,
@@ -29,6 +31,8 @@ pub struct Run {
     pub end_skew_ns: i128,
     pub comms: Vec<Comm>,
     pub cells: Vec<Cell>,
+    /// What layers below MPI did.
+    pub moved: Vec<Moved>,
 }
 
 /// A communicator, as far as it may be recognised in another run.
@@ -77,6 +81,7 @@ impl Run {
         let catalog = Catalog::read(profile)?;
         let (comms, numbers) = comms(&catalog);
         let cells = cells(profile, &catalog, &numbers, &comms)?;
+        let moved = layers::read(profile, &catalog)?;
         let ledger = ledger(profile, &catalog, None)?;
         Ok(Run {
             path: profile.path.clone(),
@@ -88,6 +93,7 @@ impl Run {
             meta: catalog.meta,
             comms,
             cells,
+            moved,
         })
     }
 

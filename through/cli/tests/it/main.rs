@@ -6,6 +6,7 @@ mod browser;
 mod ccl;
 mod common;
 mod compare;
+mod compare_layers;
 mod datatypes;
 mod details;
 mod docs;
