@@ -22,7 +22,7 @@ pub struct Traffic {
     pub select: Select,
     #[command(flatten)]
     pub routes: SelectRoutes,
-    /// What the matrix and the graph are between; devices only with --graph
+    /// What the matrix and the graph are between. Of a matrix, devices are memories of hosts and GPUs: what NCCL and copies moved
     #[arg(long, default_value = "rank", value_parser = ends(), value_name = "WHAT", help_heading = "Output")]
     pub by: Between,
     /// Matrix and graph: count messages or operations instead of bytes

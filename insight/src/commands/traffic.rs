@@ -15,8 +15,8 @@ pub fn traffic(traffic: &Traffic) -> Result<bool, Error> {
     if is_of_calls && !view.patterns {
         return Err(Error::Argument("messages between ranks are not counted by time, site or phase".to_owned()));
     }
-    if traffic.by == Between::Devices && !view.graph {
-        return Err(Error::Argument("devices are shown by --graph --by device".to_owned()));
+    if traffic.by == Between::Devices && (view.patterns || view.reorder) {
+        return Err(Error::Argument("patterns and orders are those of ranks: not with --by device".to_owned()));
     }
     let selection = match view.patterns {
         true => Selection { window: traffic.routes.window, ..select.selection() },

@@ -94,6 +94,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     add("layer_calls", layers::calls(profile, catalog, &lists, &mut caps)?);
     let flows = flows::flows(profile, catalog, &lists, &mut caps)?;
     let has_pairs = has_matrix || flows::are_between_ranks(flows.as_ref());
+    let has_memories = flows.as_ref().is_some_and(|flows| !flows["memories"].as_array().is_none_or(Vec::is_empty));
     let has_devices =
         add("flows", flows) && catalog.routes.values().any(|route| !route.arrives && !route.device.is_empty());
     let has_files = add("files", files::files(profile, catalog, &lists, &mut caps)?);
@@ -107,7 +108,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         ("findings", true),
         ("communicators", has_cells),
         ("tree", has_tree),
-        ("matrix", has_pairs),
+        ("matrix", has_pairs || has_memories),
         ("ranks", has_ranks),
         ("sizes", has_cells),
         ("graph", has_pairs),

@@ -14,7 +14,7 @@ use through_core::query::timeline::{Event, Messages, What, clocks, each};
 use through_core::query::transfers::End;
 
 use super::cells::part_of;
-use super::flows::{Far, number};
+use super::flows::{AtEnds, number};
 use super::layers::places;
 use super::lists::Lists;
 use crate::pack::Columns;
@@ -131,13 +131,14 @@ pub fn timeline(
     if calls.is_empty() {
         return Ok(None);
     }
-    let (sent, moved, far) = begun.columns(profile, catalog, lists)?;
+    let (sent, moved, memories, far) = begun.columns(profile, catalog, lists)?;
     Ok(Some(json!({
         "calls": columns.finish(),
         "messages": lines.finish(),
         "sent": sent,
         "moved": moved,
         "far": far,
+        "memories": memories,
         "until_ns": (until != high).then_some(until),
         "all": all,
         "shown": calls.len(),
@@ -166,12 +167,12 @@ impl Begun {
         profile: &Profile,
         catalog: &Catalog,
         lists: &Lists,
-    ) -> Result<(Value, Value, Vec<String>), Error> {
+    ) -> Result<(Value, Value, Value, Value), Error> {
         let places = places(catalog);
         let moved: Vec<_> = self.moved.iter().filter(|(_, route, _)| places.contains_key(route)).collect();
         let bytes = |event: &Event| event.bytes.min(i64::MAX as u64) as i64;
-        let ends = Ends::of(catalog, false);
-        let mut far = Far::read(profile, catalog, &ends)?;
+        let ends = Ends::of_memories(profile, catalog)?;
+        let mut at_ends = AtEnds::read(profile, catalog, &ends)?;
         let (mut sends, mut moves) = (Columns::default(), Columns::default());
         sends.add_differences("src", self.sent.iter().map(|(event, _)| event.rank));
         sends.add_differences("dst", self.sent.iter().map(|(_, peer)| *peer));
@@ -182,13 +183,18 @@ impl Begun {
         moves.add_differences("route", moved.iter().map(|(_, route, _)| places[route] as i64));
         moves.add_differences("rank", moved.iter().map(|(event, ..)| event.rank));
         moves.add_differences("peer", moved.iter().map(|(.., peer)| *peer));
-        moves.add_differences("far", moved.iter().map(|(_, route, peer)| far.place(*route, *peer)));
+        moves.add_differences("far", moved.iter().map(|(_, route, peer)| at_ends.place(*route, *peer)));
+        let of = |(event, route, peer): &&(Event, i64, i64)| at_ends.memories_of(*route, event.rank, *peer);
+        let memories: Vec<[i64; 2]> = moved.iter().map(of).collect();
+        moves.add_differences("from_memory", memories.iter().map(|[from, _]| *from));
+        moves.add_differences("to_memory", memories.iter().map(|[_, to]| *to));
         moves.add_differences("begin_ns", moved.iter().map(|(event, ..)| event.begin_ns));
         moves.add("comm", moved.iter().map(|(event, ..)| lists.comm(event.comm) as i64));
         moves.add("op", moved.iter().map(|(event, ..)| lists.op(event.op) as i64));
         moves.add("bytes", moved.iter().map(|(event, ..)| bytes(event)));
         let is_paired = |route: &i64| catalog.routes.get(route).is_some_and(|route| !route.arrives && has_peer(route));
         moves.add("paired", moved.iter().map(|(_, route, _)| is_paired(route).into()));
-        Ok((sends.finish(), moves.finish(), far.names()))
+        let memories = json!(at_ends.memories());
+        Ok((sends.finish(), moves.finish(), memories, json!(at_ends.names())))
     }
 }

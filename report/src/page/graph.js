@@ -41,7 +41,9 @@ view("graph", (body) => {
   for (let at = 0; at < sumOf.calls.length; at++) if (sumOf.calls[at] > 0) all.push({ from: nodes[Math.floor(at / wide)], to: nodes[at % wide], calls: sumOf.calls[at], bytes: sumOf.bytes[at] });
   all.sort(descending(weigh));
   const names = nodes.filter((name) => !on.ranked || all.some((link) => link.from === name || link.to === name)).slice(0, 4 * MOST_NODES);
+  const left = layer === "mpi" ? [] : data.flows?.left ?? [];
   const notes = on.window ? ofWindow(layer).map((note) => el("p", { class: "about" }, note)) : [];
+  notes.push(...[...(layer.endsWith("~") ? ["Dashed: modelled, bytes that rings and trees over the ranks in order send, by formula."] : []), ...left].map((note) => el("p", { class: "about" }, note)));
   if (!all.length) return fill(body, nothing(), notes);
   const sizeOf = 560, middle = sizeOf / 2, radius = middle - 70;
   const place = new Map(names.map((name, at) => { const angle = (2 * Math.PI * at) / names.length - Math.PI / 2; return [name, [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)]]; }));
@@ -52,7 +54,7 @@ view("graph", (body) => {
     const [x1, y1] = place.get(link.from), [x2, y2] = place.get(link.to);
     const [cx, cy] = [(x1 + x2) / 2 + (y2 - y1) * 0.12 + (middle - (x1 + x2) / 2) * 0.3, (y1 + y2) / 2 - (x2 - x1) * 0.12 + (middle - (y1 + y2) / 2) * 0.3];
     const part = weigh(link) / most;
-    picture.append(svg("path", { d: `M${x1} ${y1}Q${cx} ${cy} ${x2} ${y2}`, fill: "none", stroke: "var(--moving)", "stroke-opacity": 0.25 + 0.7 * part, "stroke-width": 0.7 + 4 * Math.sqrt(part) }, tip(`${link.from} to ${link.to}: ${bytesText(Math.round(link.bytes))} in ${several(Math.round(link.calls), "message")}`)));
+    picture.append(svg("path", { d: `M${x1} ${y1}Q${cx} ${cy} ${x2} ${y2}`, fill: "none", stroke: "var(--moving)", "stroke-dasharray": layer.endsWith("~") ? "5 4" : null, "stroke-opacity": 0.25 + 0.7 * part, "stroke-width": 0.7 + 4 * Math.sqrt(part) }, tip(`${link.from} to ${link.to}: ${bytesText(Math.round(link.bytes))} in ${several(Math.round(link.calls), "message")}`)));
   }
   // Labels that have room: the circle takes 64.
   const step = Math.ceil(names.length / 64);

@@ -1,9 +1,14 @@
 // Who sent how much to whom. MPI's own messages are known by communicator and operation, those of layers by layer.
-const sourcesOf = once(() => [...(data.matrix ? [["mpi", "MPI messages"]] : []), ...layersOf((route) => !route.ends).map((layer) => [layer, `layer ${layer}`])]);
-// Layers that moved anything in such a way.
-const layersOf = (isMeant) => [...new Set(Array.from(data.flows?.pairs.route ?? []))].map((at) => data.layers.routes[at]).filter(isMeant).map((route) => route.words[PLACES.layer]).filter((layer, at, all) => all.indexOf(layer) === at).sort();
+const sourcesOf = once(() => {
+  const of = data.flows?.pairs, found = new Map();
+  for (let at = 0; at < (of?.rows ?? 0); at++) {
+    const { words, ends } = data.layers.routes[of.route[at]], layer = words[PLACES.layer];
+    if (!ends) found.set(of.modelled[at] ? `${layer}~` : layer, `layer ${layer}${of.modelled[at] ? ", modelled" : ""}`);
+  }
+  return [...(data.matrix ? [["mpi", "MPI messages"]] : []), ...[...found].sort(([a], [b]) => (a < b ? -1 : 1))];
+});
 // Of filters by routes MPI's messages know nothing.
-const usualSource = () => (sourcesOf().find(([layer]) => !on.route || data.layers.routes.some((route, at) => on.route[at] && route.words[PLACES.layer] === layer)) ?? sourcesOf()[0])[0];
+const usualSource = () => (sourcesOf().find(([layer]) => !on.route || data.layers.routes.some((route, at) => on.route[at] && route.words[PLACES.layer] === layer)) ?? sourcesOf()[0])?.[0];
 // Of the whole run, or what began in the window.
 const movedPairs = () => (on.window ? { pairs: timed().moved, isTold: true } : { pairs: data.flows?.pairs, isTold: data.flows?.of_calls });
 const timed = once(() => {
@@ -11,15 +16,16 @@ const timed = once(() => {
   return { moved: { ...moved, src: moved.rank, dst: moved.peer, calls: ones(moved) }, sent: { ...sent, calls: ones(sent) } };
 });
 // What layers moved between ranks, as far as the filters leave it.
-const flowsOf = (isMeant) => {
+const flowsOf = (isMeant, isHow = (isModelled) => !isModelled) => {
   const { pairs: of, isTold } = movedPairs(), list = [];
   const ofRoutes = (data.layers?.routes ?? []).map((route, at) => routeOn(at) && isMeant(route));
-  for (let at = 0; at < (of?.rows ?? 0); at++) if (ofRoutes[of.route[at]] && (!on.window || (of.paired[at] && inWindow(of.begin_ns[at]))) && on.rank(of.src[at]) && (!isTold || (commOn(of.comm[at]) && (!on.op || opOn(of.op[at]))))) list.push(at);
+  for (let at = 0; at < (of?.rows ?? 0); at++) if (ofRoutes[of.route[at]] && isHow(of.modelled?.[at]) && (!on.window || (of.paired[at] && inWindow(of.begin_ns[at]))) && on.rank(of.src[at]) && (!isTold || (commOn(of.comm[at]) && (!on.op || opOn(of.op[at]))))) list.push(at);
   return { list, of };
 };
 // Pairs that the filters leave: from, to, calls, bytes, and of which communicator and operation.
 const pairsOf = (layer) => {
-  if (layer !== "mpi" || !data.matrix) return flowsOf((route) => route.words[PLACES.layer] === layer && !route.ends);
+  const isModelled = layer.endsWith("~"), own = layer.replace(/~$/, "");
+  if (layer !== "mpi" || !data.matrix) return flowsOf((route) => route.words[PLACES.layer] === own && !route.ends, (how) => Boolean(how) === isModelled);
   const list = [], of = on.window ? timed().sent : data.matrix.edges, dense = on.window ? null : data.matrix.dense;
   for (let at = 0; at < of.rows; at++) if (inWindow(of.begin_ns?.[at]) && commOn(of.comm[at]) && opOn(of.op[at]) && on.rank(of.src[at])) list.push(at);
   return { list, of, dense: dense?.comms.some(commOn) ? dense : null };
@@ -46,11 +52,27 @@ const planeOf = (dense, key, side, end) => {
   }
   return planeKept;
 };
+// Memories of hosts and GPUs: of each host its own first; and where the numbers of pairs are among them.
+const memoriesOf = () => {
+  const known = (on.window ? data.timeline : data.flows).memories, several = new Set(known.map(([host]) => host)).size > 1;
+  const all = [...known, ...known.map(([host]) => [host, null])].map(([host, gpu]) => ({ host, gpu, title: several ? `${host} ${gpu ?? "host"}` : gpu ?? "host" }));
+  const list = all.filter(({ host, gpu }, at) => all.findIndex((other) => other.host === host && other.gpu === gpu) === at)
+    .sort((a, b) => a.host.localeCompare(b.host) || Number(a.gpu !== null) - Number(b.gpu !== null) || (a.gpu ?? "").localeCompare(b.gpu ?? "", "en", { numeric: true }));
+  const places = known.map(([host, gpu]) => list.findIndex((memory) => memory.host === host && memory.gpu === gpu));
+  return Object.assign(list, { place: (at) => (at < 0 ? -1 : places[at]) });
+};
+// What formulas say of collectives is no less wanted here: it is marked.
+const memoryFlows = () => { const { list, of } = flowsOf(() => true, () => true); return { list: list.filter((at) => of.from_memory[at] >= 0), of }; };
+const endsPicker = (memories, usual) => {
+  const kinds = [...(sourcesOf().length ? [["rank", "ranks"]] : []), ...(sourcesOf().length && hosts.length > 1 && data.profile.detail === "rank" ? [["host", "hosts"]] : []), ...(memories.length ? [["device", "hosts and GPUs"]] : [])];
+  return kinds.length > 1 ? picker("ends", "between ", kinds, usual) : null;
+};
 // What a picture of a window lacks.
 const ofWindow = (layer) => {
   const { moved, sent, until_ns: until } = data.timeline, notes = [];
   if (layer === "mpi" && !sent.rows) notes.push("The timeline holds no messages: only counters have them, which have no times.");
-  if (layer !== "mpi" && !Array.from(moved.route).some((at) => data.layers.routes[at].words[PLACES.layer] === layer)) notes.push("The timeline holds no operations of this layer: only counters have them, which have no times.");
+  if (layer.endsWith("~")) notes.push("What formulas say of collectives has no times.");
+  else if (layer !== "mpi" && !Array.from(moved.route).some((at) => data.layers.routes[at].words[PLACES.layer] === layer)) notes.push("The timeline holds no operations of this layer: only counters have them, which have no times.");
   if (layer === "mpi" && sent.rows) notes.push("One-sided and partitioned messages and those of neighborhood collectives are not on the timeline.");
   if (until !== null && on.window[1] > until) notes.push(`The page has the timeline until ${timeText(until)} only: report --window puts another part into it.`);
   return notes;
@@ -61,23 +83,27 @@ view("matrix", (body) => {
   const asked = fragment({ ...wanted, class: undefined, view: undefined, phase: wanted.phase?.length ? ["x"] : [], bucket: wanted.bucket?.length ? ["x"] : [] }) + `${wanted.class ?? ""} ${roomOf(body)}`;
   if (asked === matrixKept && data.matrix?.dense) return;
   matrixKept = asked;
-  const layer = option("layer", usualSource()), measure = option("measure", "bytes"), isLog = option("scale", "log") === "log";
-  const areHosts = option("ends", data.profile.detail === "node" ? "host" : "rank") === "host" && hosts.length > 0;
-  const { list, of, dense } = pairsOf(layer);
-  const count0 = areHosts ? hosts.length : ranks.rows;
+  const layer = option("layer", usualSource()) ?? "", measure = option("measure", "bytes"), isLog = option("scale", "log") === "log";
+  const usualEnds = !layer ? "device" : data.profile.detail === "node" ? "host" : "rank";
+  const memories = data.flows ? memoriesOf() : [], areMemories = option("ends", usualEnds) === "device" && memories.length > 0;
+  const areHosts = option("ends", usualEnds) === "host" && hosts.length > 0, areRanks = !areHosts && !areMemories;
+  const { list, of, dense } = areMemories ? memoryFlows() : pairsOf(layer);
+  const count0 = areMemories ? memories.length : areHosts ? hosts.length : ranks.rows;
   const block = Math.max(1, Math.ceil(count0 / 1024));
   const side = Math.ceil(count0 / block);
   const end = (rank) => { const at = placeOf.get(rank); return at === undefined ? -1 : Math.floor((areHosts ? ranks.host[at] : at) / block); };
-  const values = new Float64Array(side * side), other = new Float64Array(side * side);
+  const endsAt = (at) => (areMemories ? [memories.place(of.from_memory[at]), memories.place(of.to_memory[at])] : [end(of.src[at]), end(of.dst[at])]);
+  const values = new Float64Array(side * side), other = new Float64Array(side * side), modelled = new Float64Array(side * side);
   const quantity = measure === "calls" ? "calls" : "bytes", beside = measure === "calls" ? "bytes" : "calls";
   let outside = 0, calls = 0, bytes = 0;
   for (const at of list) {
     calls += of.calls[at];
     bytes += of.bytes[at];
-    const from = end(of.src[at]), to = end(of.dst[at]);
+    const [from, to] = endsAt(at);
     if (from < 0 || to < 0) { outside += 1; continue; }
     values[from * side + to] += of[quantity][at];
     other[from * side + to] += of[beside][at];
+    if (of.modelled?.[at]) modelled[from * side + to] += of[quantity][at];
   }
   if (dense) {
     const plane = planeOf(dense, `${areHosts} ${on.ranked}`, side, end);
@@ -85,8 +111,8 @@ view("matrix", (body) => {
     calls += plane.all_calls;
     bytes += plane.all_bytes;
   }
-  const name = (at) => (areHosts ? hosts[at] : block > 1 ? `ranks ${at * block}-${Math.min(count0, (at + 1) * block) - 1}` : `rank ${ranks.rank[at]}`);
-  const hostAt = (at) => (areHosts ? hosts[at] : hosts[ranks.host[Math.min(ranks.rows - 1, at * block)]]);
+  const name = (at) => (areMemories ? memories[at].title : areHosts ? hosts[at] : block > 1 ? `ranks ${at * block}-${Math.min(count0, (at + 1) * block) - 1}` : `rank ${ranks.rank[at]}`);
+  const hostAt = (at) => (areMemories ? memories[at].host : areHosts ? hosts[at] : hosts[ranks.host[Math.min(ranks.rows - 1, at * block)]]);
   const about = dense ? "about " : "";
   const say = (value) => textOf[quantity](dense ? Math.round(value) : value);
   let known = 0;
@@ -99,28 +125,32 @@ view("matrix", (body) => {
   const notes = [];
   if (on.bucket || on.phase || on.site) notes.push("Messages have no sizes, phases and call sites in a profile: these filters do not apply here.");
   if (layer !== "mpi" && (on.comm || on.op) && !data.flows.of_calls) notes.push("What layers moved between ranks is added up over communicators and operations here: only filters by ranks, hosts and routes apply.");
-  if (on.window) notes.push(...ofWindow(layer));
-  if (layer === "mpi" && on.route) notes.push("MPI's messages have no functions, transports and protocols: choose a layer.");
+  if (on.window) notes.push(...ofWindow(areMemories ? "" : layer));
+  if (areMemories) notes.push("Memories of hosts and GPUs, as processes number GPUs: copies, and what NCCL moves between the GPUs of ranks.");
+  if ((areMemories || layer.endsWith("~")) && list.some((at) => of.modelled?.[at])) notes.push("Modelled (~): bytes that rings and trees over the ranks in order send, by formula.");
+  if (areMemories || layer !== "mpi") notes.push(...(data.flows?.left ?? []));
+  if (areRanks && layer === "mpi" && on.route) notes.push("MPI's messages have no functions, transports and protocols: choose a layer.");
   if (dense) notes.push("Numbers of dense communicators are rounded here, and are over all of their operations; see “About this run”.");
   if (outside) notes.push(`${several(outside, "row")} to or from processes of another world, or unknown ones, are in the sums but not in the picture.`);
   const pin = (row, column) => {
-    const parts = list.filter((at) => end(of.src[at]) === row && end(of.dst[at]) === column)
-      .map((at) => ({ comm: of.comm ? titleOf(comms[of.comm[at]]) : "all", op: of.op ? ops[of.op[at]].name : "all", src: of.src[at], dst: of.dst[at], calls: of.calls[at], bytes: of.bytes[at] }))
+    const parts = list.filter((at) => { const [from, to] = endsAt(at); return from === row && to === column; })
+      .map((at) => ({ function: of.route ? data.layers.routes[of.route[at]].words[PLACES.function] : "", how: of.modelled?.[at] ? "modelled" : "", comm: of.comm ? titleOf(comms[of.comm[at]]) : "all", op: of.op ? ops[of.op[at]].name : "all", src: of.src[at], dst: of.dst[at], calls: of.calls[at], bytes: of.bytes[at] }))
       .sort((a, b) => b[quantity] - a[quantity]);
-    return table("cell", `From ${name(row)} to ${name(column)}${dense ? ": the part that is exact" : ""}`, [word("communicator", "comm", (part) => part.comm), word("operation", "op", (part) => part.op),
+    return table("cell", `From ${name(row)} to ${name(column)}${dense ? ": the part that is exact" : ""}`, [word("communicator", "comm", (part) => part.comm), word("operation", "op", (part) => part.op), ...(of.route ? [word("function", "function", (part) => part.function), word("known", "how", (part) => part.how)] : []),
       count("from", "src", (part) => part.src), count("to", "dst", (part) => part.dst), count("messages", "calls", (part) => part.calls), size("bytes", "bytes", (part) => part.bytes)], parts, { most: 10 });
   };
-  const label = `${measure === "calls" ? "Messages" : "Bytes"} from ${areHosts ? "host" : "rank"} (row) to ${areHosts ? "host" : "rank"} (column): ${several(known, "pair")}`;
+  const kind = areMemories ? "memory" : areHosts ? "host" : "rank";
+  const label = `${measure === "calls" ? "Messages" : "Bytes"} from ${kind} (row) to ${kind} (column): ${several(known, "pair")}`;
   const total = el("p", { class: "selected" }, "Shown: ", el("b", { "data-number": "matrix_calls", "data-value": dense ? null : calls }, `${about}${countText(calls)}`), " messages with ",
     el("b", { "data-number": "matrix_bytes", "data-value": dense ? null : bytes }, `${about}${bytesText(bytes)}`), " between ", el("b", { "data-number": "matrix_pairs", "data-value": known }, several(known, "pair")), ".");
   fill(body, 
-    tools(sourcesOf().length > 1 ? picker("layer", "of ", sourcesOf(), usualSource()) : null, measurePicker(),
-      picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], "log"), hosts.length > 1 && data.profile.detail === "rank" ? picker("ends", "between ", [["rank", "ranks"], ["host", "hosts"]], "rank") : null),
+    tools(sourcesOf().length > 1 && !areMemories ? picker("layer", "of ", sourcesOf(), usualSource()) : null, measurePicker(),
+      picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], "log"), endsPicker(memories, usualEnds)),
     total, ...notes.map((note) => el("p", { class: "about" }, note)),
-    known ? el("div", { class: "columns" }, heatMap({ name: "matrix", label, columns: side, rows: side, values, isLog, text: textOf[quantity], square: true, columnName: (at) => (areHosts ? cut(hosts[at], 12) : String(ranks.rank[at * block])), rowName: (at) => (areHosts ? cut(hosts[at], 12) : String(ranks.rank[at * block])),
-      columnStrip: hosts.length > 1 && !areHosts ? (at) => hostColour(hostAt(at)) : null, rowStrip: hosts.length > 1 && !areHosts ? (at) => hostColour(hostAt(at)) : null,
-      describe: (row, column, value) => `${name(row)}${areHosts ? "" : ` (${hostAt(row)})`} to ${name(column)}${areHosts ? "" : ` (${hostAt(column)})`}: ${value > 0 ? `${about}${say(value)}` : "nothing"}${other[row * side + column] > 0 ? `, ${about}${textOf[beside](Math.round(other[row * side + column]))}${beside === "calls" ? " messages" : ""}` : ""}`, pin }),
+    known ? el("div", { class: "columns" }, heatMap({ name: "matrix", label, columns: side, rows: side, values, isLog, text: textOf[quantity], square: true, columnName: (at) => (areRanks ? String(ranks.rank[at * block]) : cut(name(at), 12)), rowName: (at) => (areRanks ? String(ranks.rank[at * block]) : cut(name(at), 12)),
+      columnStrip: hosts.length > 1 && areRanks ? (at) => hostColour(hostAt(at)) : null, rowStrip: hosts.length > 1 && areRanks ? (at) => hostColour(hostAt(at)) : null,
+      describe: (row, column, value) => `${name(row)}${areRanks ? ` (${hostAt(row)})` : ""} to ${name(column)}${areRanks ? ` (${hostAt(column)})` : ""}: ${modelled[row * side + column] > 0 ? "~" : ""}${value > 0 ? `${about}${say(value)}` : "nothing"}${other[row * side + column] > 0 ? `, ${about}${textOf[beside](Math.round(other[row * side + column]))}${beside === "calls" ? " messages" : ""}` : ""}`, pin }),
     folded("matrix", "The pairs as a table", known <= 5000, () => table("matrix", "Messages by sender and receiver", [word("from", "from", (pair) => name(pair.from)), word("to", "to", (pair) => name(pair.to)),
-      word("host of sender", "src_host", (pair) => hostAt(pair.from)), word("host of receiver", "dst_host", (pair) => hostAt(pair.to)),
+      word("host of sender", "src_host", (pair) => hostAt(pair.from)), word("host of receiver", "dst_host", (pair) => hostAt(pair.to)), ...(areMemories ? [word("known", "how", (pair) => (modelled[pair.from * side + pair.to] > 0 ? "~" : ""))] : []),
       count(`${about}messages`, "calls", (pair) => Math.round(quantity === "calls" ? pair.value : pair.other)), size(`${about}bytes`, "bytes", (pair) => Math.round(quantity === "bytes" ? pair.value : pair.other))], pairs(), { most: 12 }), known > 5000)) : nothing());
 });

@@ -8,7 +8,9 @@ use super::catalog::{Catalog, Detail, Process, unsigned};
 use super::copies::{self, Memory};
 use super::filter::Filter;
 use super::flows::Flow;
+use super::gpus::{Gpus, is_call};
 use super::open::Profile;
+use super::routes::Route;
 use super::transfers::End;
 use crate::query::Error;
 
@@ -20,6 +22,8 @@ pub struct Ends {
     /// What a host is called, and its lowest rank, which stands for it.
     known: BTreeMap<String, (String, i64)>,
     memories: Vec<Memory>,
+    /// Nothing: only copies are between memories.
+    gpus: Option<Gpus>,
 }
 
 impl Ends {
@@ -34,7 +38,21 @@ impl Ends {
             known.entry(host.clone()).or_insert_with(|| (called(host), *rank));
         }
         let hosts = catalog.processes.iter().map(|process| (process.rank, process.host.clone())).collect();
-        Ends { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known, memories: Vec::new() }
+        Ends { are_hosts: are_hosts || catalog.detail == Detail::Node, hosts, known, memories: Vec::new(), gpus: None }
+    }
+
+    /// Memories of hosts and GPUs, also for what libraries such as NCCL move.
+    pub fn of_memories(profile: &Profile, catalog: &Catalog) -> Result<Ends, Error> {
+        Ok(Ends { gpus: Some(Gpus::read(profile, catalog)?), ..Ends::of(catalog, false) })
+    }
+
+    pub fn are_memories(&self) -> bool {
+        self.gpus.is_some()
+    }
+
+    /// All that are known: of each host its own first, then that of its GPUs.
+    pub fn memories(&self) -> impl Iterator<Item = End> {
+        (0..self.memories.len()).map(End::Memory)
     }
 
     pub fn are_hosts(&self) -> bool {
@@ -79,12 +97,11 @@ impl Ends {
 
     /// Flows between what stands for the ranks; copies, which a process makes alone, between memories of its host.
     pub fn between(&mut self, mut flows: Vec<Flow>, catalog: &Catalog) -> Vec<Flow> {
-        let copied = |flow: &Flow, ends: &Ends| {
-            let gpus = copies::ends(catalog.routes.get(&flow.route?)?)?;
-            let host = ends.host(flow.from);
-            Some(gpus.map(|gpu| Memory { host: host.to_owned(), gpu: gpu.map(str::to_owned) }))
-        };
-        let memories: BTreeSet<Memory> = flows.iter().filter_map(|flow| copied(flow, self)).flatten().collect();
+        let copied = |flow: &Flow, ends: &Ends| ends.memories_of(catalog.routes.get(&flow.route?)?, flow.from, flow.to);
+        let mut memories: BTreeSet<Memory> = flows.iter().filter_map(|flow| copied(flow, self)).flatten().collect();
+        if self.gpus.is_some() {
+            memories.extend(self.known.keys().map(|host| Memory { host: host.clone(), gpu: None }));
+        }
         self.memories = memories.into_iter().collect();
         for flow in &mut flows {
             [flow.from, flow.to] = match copied(flow, self) {
@@ -93,6 +110,20 @@ impl Ends {
             };
         }
         flows
+    }
+}
+
+impl Ends {
+    /// The memories that a route moves data between; nothing where it is between ranks.
+    pub fn memories_of(&self, route: &Route, from: End, to: End) -> Option<[Memory; 2]> {
+        let rank = from.rank()?;
+        let of_host = |end, gpu: Option<String>| Memory { host: self.host(end).to_owned(), gpu };
+        if let Some(gpus) = copies::ends(route) {
+            let name = |gpu: &str| self.gpus.as_ref().map_or_else(|| gpu.to_owned(), |known| known.name(rank, gpu));
+            return Some(gpus.map(|gpu| of_host(from, gpu.map(name))));
+        }
+        let gpus = self.gpus.as_ref().filter(|_| is_call(route))?;
+        Some([of_host(from, Some(gpus.of_rank(rank))), of_host(to, Some(gpus.of_rank(to.rank()?)))])
     }
 }
 

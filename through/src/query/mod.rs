@@ -14,6 +14,7 @@ pub mod families;
 pub mod files;
 pub mod filter;
 pub mod flows;
+pub mod gpus;
 pub mod graph;
 pub mod hosts;
 pub mod imbalance;

@@ -1,6 +1,6 @@
 //! A matrix: rows send, columns receive. Where that is too wide, shades, and a list of the heaviest pairs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthStr;
@@ -19,6 +19,8 @@ pub struct Matrix {
     pub ends: Vec<String>,
     /// Row, column, and how much.
     pub cells: Vec<(usize, usize, u64)>,
+    /// Cells with a `~`: not all of it is known.
+    pub marked: BTreeSet<(usize, usize)>,
     /// The heaviest, one by one.
     pub list: Table,
     /// The list is wanted, even if there is room for the matrix.
@@ -99,8 +101,10 @@ struct Square {
 
 impl Square {
     fn of(matrix: &Matrix, digits: Digits) -> Square {
-        let cells: HashMap<(usize, usize), String> =
-            matrix.cells.iter().map(|(row, column, weight)| ((*row, *column), short(*weight, digits))).collect();
+        let mark = |cell: &(usize, usize)| if matrix.marked.contains(cell) { "~" } else { "" };
+        let text = |cell, weight| (cell, format!("{}{}", mark(&cell), short(weight, digits)));
+        let cells = matrix.cells.iter().map(|(row, column, weight)| text((*row, *column), *weight));
+        let cells: HashMap<(usize, usize), String> = cells.collect();
         let ends: Vec<String> = matrix.ends.iter().map(|end| visible(end).into_owned()).collect();
         let mut widths: Vec<usize> = ends.iter().map(|end| end.width()).collect();
         let label = widths.iter().copied().max().unwrap_or(0);

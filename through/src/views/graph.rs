@@ -62,7 +62,7 @@ fn ask(question: &Question) -> Result<Document, Error> {
     if question.between == Between::Devices && selection.layer.is_empty() {
         selection.layer = layers_with_devices(&catalog);
     }
-    let asked = match asked(question, catalog, &selection, VIEW.entries)? {
+    let asked = match asked(question, catalog, &selection, VIEW.entries, false)? {
         Ok(asked) => asked,
         Err(document) => return Ok(*document),
     };

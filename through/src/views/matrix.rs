@@ -5,13 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::traffic::asked;
-use super::{Column, Context, Flag, Part, Question, View, column, linkage};
+use super::{Between, Column, Context, Flag, Part, Question, View, column, linkage};
 use crate::document::{Document, Drawing, Format, Style, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::flows::{Pair, pairs};
+use crate::query::gpus;
 use crate::query::graph::processes;
 use crate::query::hosts::Ends;
+use crate::query::layers::known::GPU_MODULES;
 use crate::query::layers::ways::How;
 use crate::query::transfers::End;
 use crate::render::dot::Dot;
@@ -61,6 +63,8 @@ const COLUMNS: &[Of] = &[
         true => Value::Share { part: pair.calls as f64, whole: all.calls as f64 },
         false => Value::Share { part: pair.bytes as f64, whole: all.bytes as f64 },
     }),
+    Of::shown("how", Unit::Text, |_, pair| Value::text(pair.how.name()))
+        .when(|all: &All, pairs| all.ends.are_memories() && pairs.iter().any(|pair| pair.how == How::Modelled)),
     Of::record("src_host", Unit::Text, "the host of `src`", |all, pair| Value::text(all.ends.host(pair.from))),
     Of::record("dst_host", Unit::Text, "the host of `dst`", |all, pair| Value::text(all.ends.host(pair.to))),
     Of::record(
@@ -70,9 +74,12 @@ const COLUMNS: &[Of] = &[
          transport. Each has its own rows",
         |_, pair| Value::text(pair.how.name()),
     ),
-    Of::record("src_memory", Unit::Text, "of copies of GPUs, which have no `src`: `host`, or the GPU", |all, pair| {
-        memory(all, pair.from)
-    }),
+    Of::record(
+        "src_memory",
+        Unit::Text,
+        "of copies of GPUs, which have no `src`, and with `--by device`: `host`, or the GPU",
+        |all, pair| memory(all, pair.from),
+    ),
     Of::record("dst_memory", Unit::Text, "where they went", |all, pair| memory(all, pair.to)),
 ];
 
@@ -89,7 +96,16 @@ const SHOWN: usize = 20;
 
 fn ask(question: &Question) -> Result<Document, Error> {
     let catalog = Catalog::read(&question.profile)?;
-    let asked = match asked(question, catalog, &question.selection, VIEW.entries)? {
+    let are_memories = question.between == Between::Devices;
+    let mut selection = question.selection.clone();
+    if are_memories && selection.layer.is_empty() {
+        selection.layer = gpus::layers(&catalog);
+        if selection.layer.is_empty() {
+            let how = format!("has no copies of GPUs and no calls of NCCL: run with --hooks {GPU_MODULES}");
+            return Err(Error::Argument(format!("{}: {how}", question.profile.path.display())));
+        }
+    }
+    let asked = match asked(question, catalog, &selection, VIEW.entries, are_memories)? {
         Ok(asked) => asked,
         Err(document) => return Ok(*document),
     };
@@ -119,8 +135,11 @@ fn ask(question: &Question) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// One for each way in which it is known what went: they are not added up.
+/// One for each way in which it is known what went: they are not added up. Between memories of GPUs there is one, which marks what is modelled.
 fn matrices(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Option<usize>) -> Vec<Matrix> {
+    if all.ends.are_memories() {
+        return vec![matrix(context, pairs, all, layer, top)];
+    }
     let ways: BTreeSet<How> = pairs.iter().map(|pair| pair.how).collect();
     let of = |how: &How| {
         let known: Vec<Pair> = pairs.iter().copied().filter(|pair| pair.how == *how).collect();
@@ -153,18 +172,27 @@ fn matrix(context: &Context, pairs: &[Pair], all: &Rc<All>, layer: &str, top: Op
     });
     let ends = ends(context, pairs, &all.ends);
     let positions: BTreeMap<End, usize> = ends.iter().enumerate().map(|(position, end)| (*end, position)).collect();
+    let modelled = pairs.iter().filter(|pair| all.ends.are_memories() && pair.how == How::Modelled);
     Matrix {
         title: format!("{what} of {layer} from {end} (row) to {end} (column)"),
         ends: ends.iter().map(|end| all.ends.name(*end)).collect(),
-        cells: pairs
-            .iter()
-            .map(|pair| (positions[&pair.from], positions[&pair.to], weight(pair, all.counts)))
-            .collect(),
+        cells: added_up(pairs, |pair| (positions[&pair.from], positions[&pair.to]), all.counts),
+        marked: modelled.map(|pair| (positions[&pair.from], positions[&pair.to])).collect(),
         list: column::table("matrix", COLUMNS, all, shown),
         is_listed: top.is_some(),
         more,
         legend: legend(context, pairs),
     }
+}
+
+/// What is known in several ways stands in one cell.
+fn added_up(pairs: &[Pair], place: impl Fn(&Pair) -> (usize, usize), counts: bool) -> Vec<(usize, usize, u64)> {
+    let mut cells: BTreeMap<(usize, usize), u64> = BTreeMap::new();
+    for pair in pairs {
+        let cell = cells.entry(place(pair)).or_default();
+        *cell = cell.saturating_add(weight(pair, counts));
+    }
+    cells.into_iter().map(|((row, column), weight)| (row, column, weight)).collect()
 }
 
 fn legend(context: &Context, pairs: &[Pair]) -> String {
@@ -180,7 +208,10 @@ fn legend(context: &Context, pairs: &[Pair]) -> String {
         words.push("The row is the rank that issued the operation, also for a get.");
     }
     if pairs.iter().any(|pair| pair.how == How::Modelled) {
-        words.push("Modelled: bytes that rings and trees over the ranks in order send, by formula.");
+        words.push(match pairs.iter().any(is_copy) {
+            true => "~: with bytes that rings and trees over the ranks in order send, by formula (modelled).",
+            false => "Modelled: bytes that rings and trees over the ranks in order send, by formula.",
+        });
     }
     if is_there(End::Unknown) {
         words.push("?: unknown, or none.");
@@ -193,6 +224,9 @@ fn legend(context: &Context, pairs: &[Pair]) -> String {
 
 /// All ranks or hosts, also those that sent and received nothing, and who else took part. Of copies alone, what took part.
 fn ends(context: &Context, pairs: &[Pair], ends: &Ends) -> Vec<End> {
+    if ends.are_memories() {
+        return ends.memories().collect();
+    }
     let are_copies = !pairs.is_empty() && pairs.iter().all(|pair| is_memory(pair.from));
     let is_listed = |rank| !are_copies && context.filter.has_rank(rank);
     let ranks = context.catalog.processes.iter().filter(|process| is_listed(process.rank));

@@ -51,6 +51,7 @@ pub use folding::{Folding, alike};
 pub use head::library_name;
 pub use operations::FOLDED;
 pub use reference::page;
+pub use traffic::left_out;
 
 use crate::document::{Document, Format, Heading};
 use crate::error::Error;

@@ -41,6 +41,7 @@ pub fn asked(
     catalog: Catalog,
     selection: &Selection,
     entries: &'static str,
+    are_memories: bool,
 ) -> Result<OrNothing<Asked>, Error> {
     let profile = &question.profile;
     let is_mpi = |layer: &String| layer.trim().eq_ignore_ascii_case(MPI);
@@ -75,7 +76,10 @@ pub fn asked(
     }
     let layers = Layers::read(profile, &catalog)?;
     let context = Context::new(profile, catalog, filter, layers);
-    let mut ends = Ends::of(&context.catalog, question.between == Between::Hosts);
+    let mut ends = match are_memories {
+        true => Ends::of_memories(profile, &context.catalog)?,
+        false => Ends::of(&context.catalog, question.between == Between::Hosts),
+    };
     let (flows, left) = flows(profile, &context.catalog, &context.filter, traffic)?;
     let flows = ends.between(flows, &context.catalog);
     let mut left = left_out(&left);
@@ -96,7 +100,7 @@ pub fn asked(
 }
 
 /// A sentence for each reason: `ncclAllReduce, 1.20 GiB in 40 calls, is left out: …`.
-fn left_out(left: &Left) -> Vec<String> {
+pub fn left_out(left: &Left) -> Vec<String> {
     let sentence = |(why, functions, calls, bytes): (&Why, Vec<&str>, i64, u64)| {
         let why = match why {
             Why::OnlyModelled => {

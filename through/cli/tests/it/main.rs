@@ -9,6 +9,7 @@ mod compare;
 mod compare_layers;
 mod datatypes;
 mod details;
+mod devices;
 mod docs;
 mod elsewhere;
 mod files;

@@ -99,5 +99,7 @@ fn copies_of_gpus_are_drawn_between_memories() {
         "gpu0 of node1 > gpu1 of node1 > 400",
     ];
     assert_eq!(rows, wanted.into());
-    assert_eq!(browser.eval("document.querySelector('[data-view=matrix]').hidden"), json!(true));
+    // The same as a matrix; no ranks talk to each other.
+    assert_eq!(["matrix_calls", "matrix_bytes"].map(|name| number(&mut browser, name)), [43, 4450]);
+    assert_eq!(browser.eval("document.querySelector('[data-view=graph]').hidden"), json!(true));
 }

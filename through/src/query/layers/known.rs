@@ -6,5 +6,8 @@ pub const MESSAGES: &str = "ucp";
 /// The layer whose bytes go over the wire: what devices are given, with headers and control messages.
 pub const WIRE: &str = "uct";
 
+/// Modules that record what moves between GPUs, for hints.
+pub const GPU_MODULES: &str = "nccl,gpu";
+
 /// A module that records both, for hints.
 pub const MODULE: &str = "ucx";
