@@ -104,6 +104,8 @@ pub fn calls(
         caps.push(format!("The page has only the calls with most bytes on communicators of layers: {part}."));
         found.truncate(MOST_ROWS);
     }
+    let of_ranks: usize = found.iter().map(|calls| calls.ranks.len()).sum();
+    let are_ranks_told = of_ranks <= MOST_ROWS && found.iter().all(|calls| calls.callers().is_some());
     let comm = |number: i64| catalog.communicators.get(&number);
     let same =
         |number: i64| comm(number).and_then(|comm| query::same_ranks(comm, catalog)).map(|comm| text(&comm.name));
@@ -120,8 +122,14 @@ pub fn calls(
             "sent": sent as f64,
             "received": received as f64,
             "time_ns": (calls.total.later > 0).then_some(calls.total.time_ns),
+            // Calls, bytes and time of each rank.
+            "ranks": are_ranks_told.then(|| calls.ranks.iter().map(of_rank).collect::<Vec<_>>()),
             "bus": calls.bandwidth.map(|bandwidth| bandwidth.bus),
         })
     };
     Ok((!found.is_empty()).then(|| list(found.iter().map(row).collect())))
+}
+
+fn of_rank((rank, sums): (&i64, &Sums)) -> Value {
+    json!([rank, sums.calls, sums.bytes as f64, sums.time_ns])
 }

@@ -1,6 +1,15 @@
 // Communicators of layers below MPI, such as NCCL's, with what was called on them.
+// What the ranks that are meant did of a row.
+const ofRanks = (row) => {
+  if (!on.ranked || !row.ranks) return row;
+  const list = row.ranks.filter(([rank]) => on.rank(rank)), most = (all) => Math.max(0, ...all.map(([, calls]) => calls)), all = sum(row.ranks.map(([, calls]) => calls));
+  // A collective counts once for its communicator, however many ranks a process has.
+  const calls = row.calls === all ? sum(list.map(([, calls]) => calls)) : Math.round((most(list) * row.calls) / Math.max(1, most(row.ranks)));
+  const bytes = sum(list.map(([, , bytes]) => bytes));
+  return { ...row, calls, sent: row.received > 0 ? 0 : bytes, received: row.received > 0 ? bytes : 0, time_ns: row.time_ns === null ? null : sum(list.map(([, , , ns]) => ns)) };
+};
 // MPI's operations are none of theirs.
-const layerCalls = () => (data.layer_calls ?? []).filter((row) => !on.op && !wanted.transport?.length && ["function", "protocol"].every((key) => !wanted[key]?.length || wanted[key].some((item) => item.toLowerCase() === (row[key] || "(none)").toLowerCase())) && commOn(row.comm) && (!on.bucket || on.bucket[row.bucket]));
+const layerCalls = () => (data.layer_calls ?? []).map(ofRanks).filter((row) => row.calls > 0).filter((row) => !on.op && !wanted.transport?.length && ["function", "protocol"].every((key) => !wanted[key]?.length || wanted[key].some((item) => item.toLowerCase() === (row[key] || "(none)").toLowerCase())) && commOn(row.comm) && (!on.bucket || on.bucket[row.bucket]));
 const onLayers = () => {
   const groups = new Map();
   for (const row of layerCalls()) {

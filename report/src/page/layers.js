@@ -33,7 +33,7 @@ view("layers", (body) => {
     list.length ? folded("crossed", "Functions against transports", false, crossed) : null,
     on.window && data.layer_calls?.length ? el("p", { class: "about" }, "Calls on communicators of layers are counters, which have no times: they are left out.") : null,
     on.window && !timed().moved.rows ? el("p", { class: "about" }, "The timeline holds no operations of layers: only counters have them, which have no times.") : null,
-    [on.ranked && !areRanksTold && !on.window && "Operations are added up over the ranks", on.ranked && calls.length && "Calls on communicators of layers are over all ranks"].filter(Boolean).map((why) => el("p", { class: "about" }, `${why}: filters by ranks and hosts do not apply there.`)),
+    [on.ranked && !areRanksTold && !on.window && "Operations are added up over the ranks", on.ranked && calls.some((row) => !row.ranks) && "Calls on communicators of layers are over all ranks"].filter(Boolean).map((why) => el("p", { class: "about" }, `${why}: filters by ranks and hosts do not apply there.`)),
     on.phase ? el("p", { class: "about" }, "Layers know no phases: this filter does not apply here.") : null);
 });
 view("standing", (body) => {

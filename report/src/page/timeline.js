@@ -1,4 +1,16 @@
 // Calls of every rank over time. Wheel or + and - zoom, dragging or arrow keys move.
+// Calls that begin in a window, by communicator and operation.
+const operationsOf = (list) => {
+  const { calls } = data.timeline, groups = new Map();
+  for (const at of list) {
+    const key = `${calls.comm[at]} ${calls.op[at]}`;
+    if (!groups.has(key)) groups.set(key, { comm: comms[calls.comm[at]], op: ops[calls.op[at]], calls: 0, bytes: 0, time_ns: 0 });
+    const group = groups.get(key);
+    group.calls += 1; group.bytes += calls.bytes[at]; group.time_ns += calls.length_ns[at];
+  }
+  return table("window", `Calls that begin ${on.window ? "in the window" : "on the timeline"}, over all ranks; of bytes sent and received the larger`, [word("communicator", "comm", (group) => titleOf(group.comm)), word("operation", "op", (group) => group.op.name), count("calls of ranks", "calls", (group) => group.calls), time("time", "time_s", (group) => group.time_ns), size("bytes", "bytes", (group) => group.bytes)],
+    [...groups.values()].sort(descending((group) => group.time_ns)));
+};
 let timeWindow = null, following = 0;
 view("timeline", (body) => {
   const { calls, messages } = data.timeline;
@@ -83,6 +95,7 @@ view("timeline", (body) => {
     el("label", {}, el("input", { type: "checkbox", name: "window", checked: Boolean(on.window), onchange: (event) => go({ window: event.target.checked ? [asText()] : [] }) }), "messages, graph, devices and layers show this part only")),
     el("p", { class: "about" }, `${several(data.timeline.shown, "call")} of ${countText(data.timeline.all)} are in the page${all.length > rows.length ? `; rows of the first ${rows.length} of ${all.length} ranks` : ""}. Gaps are work outside of MPI.`),
     el("div", { class: "scroll" }, canvas), readout, legend([...used.filter((op) => opColours().has(op)).map((op) => [opColour(op), shortOp(ops[op])]), ...(used.some((op) => !opColours().has(op)) ? [[REST, "other operations"]] : [])]),
+    folded("window", on.window ? "Operations in the window" : "Operations on the timeline", false, () => operationsOf(list.filter((at) => inWindow(calls.begin_ns[at])))),
     folded("timeline", "The calls as a table", false, () => table("timeline", "Calls in the window", [count("rank", "rank", (one) => calls.rank[one]), word("operation", "op", (one) => ops[calls.op[one]].name), word("communicator", "comm", (one) => comms[calls.comm[one]].name), time("begin", "begin_s", (one) => calls.begin_ns[one]), time("length", "length_s", (one) => calls.length_ns[one]), size("bytes", "bytes", (one) => calls.bytes[one])], on.window ? list.filter((at) => calls.begin_ns[at] <= on.window[1] && calls.begin_ns[at] + calls.length_ns[at] >= on.window[0]) : list)));
   draw();
 });

@@ -95,6 +95,18 @@ impl Ends {
         }
     }
 
+    /// The memories that a route moves data between; nothing where it is between ranks.
+    pub fn memories_of(&self, route: &Route, from: End, to: End) -> Option<[Memory; 2]> {
+        let rank = from.rank()?;
+        let of_host = |end, gpu: Option<String>| Memory { host: self.host(end).to_owned(), gpu };
+        if let Some(gpus) = copies::ends(route) {
+            let name = |gpu: &str| self.gpus.as_ref().map_or_else(|| gpu.to_owned(), |known| known.name(rank, gpu));
+            return Some(gpus.map(|gpu| of_host(from, gpu.map(name))));
+        }
+        let gpus = self.gpus.as_ref().filter(|_| is_call(route))?;
+        Some([of_host(from, Some(gpus.of_rank(rank))), of_host(to, Some(gpus.of_rank(to.rank()?)))])
+    }
+
     /// Flows between what stands for the ranks; copies, which a process makes alone, between memories of its host.
     pub fn between(&mut self, mut flows: Vec<Flow>, catalog: &Catalog) -> Vec<Flow> {
         let copied = |flow: &Flow, ends: &Ends| ends.memories_of(catalog.routes.get(&flow.route?)?, flow.from, flow.to);
@@ -110,20 +122,6 @@ impl Ends {
             };
         }
         flows
-    }
-}
-
-impl Ends {
-    /// The memories that a route moves data between; nothing where it is between ranks.
-    pub fn memories_of(&self, route: &Route, from: End, to: End) -> Option<[Memory; 2]> {
-        let rank = from.rank()?;
-        let of_host = |end, gpu: Option<String>| Memory { host: self.host(end).to_owned(), gpu };
-        if let Some(gpus) = copies::ends(route) {
-            let name = |gpu: &str| self.gpus.as_ref().map_or_else(|| gpu.to_owned(), |known| known.name(rank, gpu));
-            return Some(gpus.map(|gpu| of_host(from, gpu.map(name))));
-        }
-        let gpus = self.gpus.as_ref().filter(|_| is_call(route))?;
-        Some([of_host(from, Some(gpus.of_rank(rank))), of_host(to, Some(gpus.of_rank(to.rank()?)))])
     }
 }
 

@@ -310,7 +310,7 @@ fn any_value_may_be_damaged() {
         "CAST(x'61ff1b' AS TEXT)",
         "x'00ff'",
     ];
-    const ASKED: [&[&str]; 29] = [
+    const ASKED: [&[&str]; 32] = [
         &["--top=0"],
         &["--in-flight"],
         &["-a", "--format=json"],
@@ -327,6 +327,9 @@ fn any_value_may_be_damaged() {
         &["layers", "--by=comm"],
         &["layers", "--all", "--format=json"],
         &["traffic", "--layer=uct"],
+        &["traffic", "--layer=uct", "--window=0:"],
+        &["layers", "--by=transport", "--window=0:"],
+        &["traffic", "--by=device", "--modelled"],
         &["traffic", "--graph", "--by=device"],
         &["export", "perfetto"],
         &["show", "--efficiency", "--format=json"],

@@ -129,6 +129,12 @@ fn communicators_of_nccl_are_shown_and_selected() {
     let Some((_folder, mut browser)) = page(crate::ccl::write, "comm=nccl:s3.1") else { return };
     assert_eq!(sums(&mut browser, "layer-communicators"), [5.0, 344.0]);
     assert_eq!(sums(&mut browser, "layer-calls"), [5.0, 344.0]);
+    // Of one rank, also where a collective counts once for its communicator.
+    let Some((folder, mut browser)) = page(crate::ccl::write, "comm=nccl:s3.1&rank=1") else { return };
+    let sql =
+        "SELECT sum(calls), sum(bytes) FROM transfers WHERE layer = 'nccl' AND layer_comm = 'nccl:s3.1' AND src = 1";
+    let of_rank = by_sql::<2>(&folder, sql).map(|number| number as f64);
+    assert_eq!(sums(&mut browser, "layer-calls"), of_rank);
 }
 
 #[test]

@@ -159,6 +159,11 @@ fn pictures_of_the_page_follow_the_zoom_of_the_timeline() {
         [calls, bytes]
     };
     let part = shown(&mut browser);
+    let calls = by_sql(
+        &folder,
+        &format!("SELECT count(*), 0 FROM events WHERE kind = 'call' AND begin_s BETWEEN {low} AND {high}"),
+    );
+    assert_eq!(column(&mut browser, "window", "calls") as i64, calls.0);
     assert_eq!(part, (sql("layer = 'made-up'"), sql("true")), "{window}");
     assert!(part != whole);
     assert!(browser.eval(notes).as_i64().unwrap() >= 4, "pictures of counters say so");
