@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::sync::OnceLock;
 
+use crate::ranks::Ranks;
 use crate::shard;
 
 /// The name of this host, as shards carry it.
@@ -56,6 +57,27 @@ pub fn process_start(pid: u32) -> Option<u64> {
         return None;
     }
     rest.split(' ').nth(19)?.parse().ok()
+}
+
+/// Processors that this thread may run on, as ranges of their numbers.
+pub fn processors() -> Ranks {
+    // As many as the kernel can be built for.
+    let mut set = [0u64; 128];
+    // SAFETY: the kernel writes no more than the array has.
+    let result = unsafe { libc::sched_getaffinity(0, size_of_val(&set), set.as_mut_ptr().cast()) };
+    let numbers = (0..64 * set.len()).filter(|at| result == 0 && set[at / 64] >> (at % 64) & 1 == 1);
+    numbers.map(|number| number as u32).collect()
+}
+
+/// NUMA nodes that have any of these processors.
+pub fn numa_nodes(processors: &Ranks) -> Ranks {
+    let node = |entry: fs::DirEntry| {
+        let number = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+        let own = fs::read_to_string(entry.path().join("cpulist")).ok()?;
+        (!Ranks::read(own.trim()).within(processors).is_empty()).then_some(number)
+    };
+    let entries = fs::read_dir("/sys/devices/system/node").into_iter().flatten();
+    entries.filter_map(|entry| node(entry.ok()?)).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! - [`ccl`]: the functions of NCCL and libraries like it;
 //! - `bench`: measurements of the machine, as groupbench leaves them;
 //! - [`buckets`], [`bytes`], [`ranks`]: message-size buckets, sizes such as `8K`, rank lists such as `0-3,8`;
-//! - [`settings`]: the environment variables, [`job`]: the batch job that they tell;
+//! - [`settings`]: the environment variables, [`environment`]: those of other layers, [`job`]: the batch job that they tell;
 //! - [`passed_over`]: libraries that are no call sites;
 //! - [`host`]: the host and its processes, [`access`]: files that their owner can read;
 //! - [`loaded`]: what processes tell the `through run` that started them;
@@ -25,6 +25,7 @@ pub mod ccl;
 #[cfg(feature = "profile")]
 pub mod counters;
 pub mod creators;
+pub mod environment;
 pub mod host;
 #[cfg(feature = "profile")]
 pub mod identity;

@@ -8,6 +8,7 @@ use std::{env, fs};
 
 use commsee::calls::{CALLS, RULES};
 use commsee::counters::{Arguments, Calls, Completions, Counter, FileCalls, Merge, Messages, SiteCalls, Stored, Unit};
+use commsee::environment::{FAMILIES, NAMES};
 use commsee::passed_over::{PASSED_OVER, PassedOver};
 use commsee::settings::VARIABLES;
 
@@ -103,6 +104,14 @@ fn environment() {
     page += "\nThe directory of [shards](glossary.md#shard) needs 32 KiB per rank, plus 48 bytes for each (communicator, operation, bucket) \
         and 64 bytes for each communicator that a rank uses (256 more if it has a label); 256 bytes for each file that is opened by a new name, and 48 for each (file, communicator, operation, bucket). If the directory has no room, counters are kept \
         in memory, and commsee says so: they are then lost if the process dies.\n\n\
+        ## Settings of other layers\n\n\
+        A profile also keeps the variables that configure the MPI library and the layers below, so that [`through compare`](through.md#through-compare) \
+        tells runs with different ones apart: ";
+    let kept = FAMILIES.iter().map(|family| format!("`{family}*`")).chain(NAMES.iter().map(|name| format!("`{name}`")));
+    page += &kept.collect::<Vec<_>>().join(", ");
+    page += ". They are values of the view [`meta`](profile.md#meta), with the variable's name as the key. It keeps no other variables. What launchers \
+        set for themselves, such as `OMPI_MCA_orte_*`, is left out, and so is every name with `TOKEN`, `KEY`, `SECRET`, `PASSWORD`, `COOKIE` or the like in it. \
+        Values are cut at 1 KiB. Settings in files, such as `mca-params.conf`, are not read.\n\n\
         ## The cache\n\n\
         `through` keeps the names of functions and lines that it looked up, so that the next view of a profile need not read the \
         binaries again: in `$XDG_CACHE_HOME/commsee`, or `~/.cache/commsee` if that is not set, with one file for each binary or library. \

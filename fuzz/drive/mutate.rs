@@ -9,9 +9,10 @@ use commsee::calls::{TABLE_HASH, op};
 use commsee::profile::Writer;
 use commsee::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BUCKET_INVOLVED, BlockHeader, Bound, CELLS, CODE_TEXTS, COMMUNICATORS, CONTIGUOUS,
-    Cell, Communicator, DATATYPES, EDGES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FORMAT, File, FileCell, Frame,
-    HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment, NO_SITE, PHASES,
-    PLACES, Place, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, Shard, Site, SiteCell, Text, USES, Use, set_text,
+    Cell, Communicator, DATATYPES, EDGES, Edge, FILE_CELLS, FILES, FINISHED, FIRST_COMM, FIRST_SETTING, FORMAT, File,
+    FileCell, Frame, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, MAGIC, MODULES, Module, Moment,
+    NO_SITE, PHASES, PLACES, PROCESSORS, Place, RUNNING, SEVERAL_COMMS, SITE_CELLS, SITES, SURROUNDINGS, Shard, Site,
+    SiteCell, Text, USES, Use, set_text,
 };
 use commsee::stream::{Detail, MergedShards};
 use rusqlite::Connection;
@@ -214,6 +215,11 @@ fn shard(rank: u32, state: u32) -> Shard {
         block(EDGES, &[edge]),
         block(USES, &[used]),
         block(IN_FLIGHT_CALLS, in_flight),
+        block(
+            SURROUNDINGS,
+            &[(PROCESSORS, "0-3,8"), (FIRST_SETTING, "UCX_TLS=self"), (FIRST_SETTING + 1, "=")]
+                .map(|(number, words)| Text { flags: 0, ..text(number, words) }),
+        ),
         block(
             CODE_TEXTS,
             &[1, 2, 3].map(|number| Text { flags: 0, ..text(number, ["app", "rows", "grid.py"][number as usize - 1]) }),

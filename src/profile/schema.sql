@@ -15,7 +15,9 @@ CREATE TABLE process (
     mpi_ns  INTEGER NOT NULL,
     state   TEXT NOT NULL,
     ran_ns   INTEGER, -- of the run time, its main thread on a processor (null: not known)
-    ready_ns INTEGER  -- and ready to run, without a processor
+    ready_ns INTEGER, -- and ready to run, without a processor
+    cpus     TEXT,    -- processors that it may run on, such as 0-3 (null: not known)
+    numa     TEXT     -- NUMA nodes that they belong to
 );
 
 -- What the first letter of a communicator's name stands for.
@@ -721,7 +723,8 @@ CREATE VIEW ranks AS
 SELECT rank, host, pid, wall_ns / 1e9 AS wall_s, mpi_ns / 1e9 AS mpi_s, state,
        ran_ns / 1e9 AS ran_s,
        ready_ns / 1e9 AS ready_s,
-       (wall_ns - mpi_ns - coalesce(CAST(1.0 * ready_ns * active_ns / (ran_ns + ready_ns) AS INTEGER), 0)) / 1e9 AS work_s
+       (wall_ns - mpi_ns - coalesce(CAST(1.0 * ready_ns * active_ns / (ran_ns + ready_ns) AS INTEGER), 0)) / 1e9 AS work_s,
+       cpus, numa
 FROM (
     SELECT *, max(min(wall_ns - mpi_ns, ran_ns + ready_ns - iif(ran_ns + ready_ns < 0.9 * mpi_ns, 0, mpi_ns)), 0) AS active_ns
     FROM process

@@ -2,11 +2,13 @@
 
 mod groups;
 mod meta;
+mod told;
 
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{CachedStatement, Connection, params};
 
+use self::told::Told;
 use super::error::Error;
 use super::files::Files;
 use super::layers::Layers;
@@ -20,15 +22,12 @@ use crate::counters::{self, Arguments, Calls, Counter, Messages};
 use crate::creators;
 use crate::shard::{self, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    Completed, Detail, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Program, Row, Run,
-    SiteCalls, Totals, Transfer, Use, add_ranges,
+    Completed, Detail, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Row, Run,
+    SiteCalls, Totals, Transfer, Use,
 };
 
 /// `completed.peer` of a process of another `MPI_COMM_WORLD`.
 const REMOTE_PEER: i64 = -2;
-
-/// Programs of a job that are told apart.
-const MOST_PROGRAMS: usize = 64;
 
 pub struct Tables<'a> {
     db: &'a Connection,
@@ -49,7 +48,7 @@ pub struct Tables<'a> {
     operations: BTreeSet<u16>,
     /// Those of them with buckets by each rank's own bytes.
     of_own_size: BTreeSet<u16>,
-    programs: Vec<Program>,
+    told: Told,
     hosts: HashMap<String, u32>,
     /// The lowest rank of each rank's node, where rows stand for nodes. A rank of which nothing came stands for itself.
     node_of: HashMap<u32, u32>,
@@ -97,7 +96,7 @@ impl<'a> Tables<'a> {
         let columns =
             |is_wanted: fn(&Counter) -> bool| Calls::TABLE.iter().filter(|counter| is_wanted(counter)).count();
         let insert = Statements {
-            process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?,
+            process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?,
             cell: insert_into("cell", 1 + columns(|counter| !counter.is_common()))?,
             uneven_cell: insert_into("uneven_cell", 1 + columns(Counter::is_common))?,
             total: insert_into("total", 11 + columns(is_in_total) + 2 * Calls::EXTREMES)?,
@@ -128,7 +127,7 @@ impl<'a> Tables<'a> {
             are_numbered: false,
             operations: BTreeSet::new(),
             of_own_size: BTreeSet::new(),
-            programs: Vec::new(),
+            told: Told::default(),
             hosts: HashMap::new(),
             node_of: HashMap::new(),
             group: None,
@@ -190,7 +189,11 @@ impl<'a> Tables<'a> {
                 self.layers.add_event(&event, [comm, layer_comm], site)
             }
             Item::Program(program) => {
-                self.add_program(program);
+                self.told.add_program(program);
+                Ok(())
+            }
+            Item::Setting(setting) => {
+                self.told.add_setting(setting);
                 Ok(())
             }
             Item::Completed(completed) => self.add_completed(&completed),
@@ -207,20 +210,6 @@ impl<'a> Tables<'a> {
         }
     }
 
-    fn add_program(&mut self, program: Program) {
-        self.programs.push(program);
-        if self.programs.len() > MOST_PROGRAMS {
-            // A job whose ranks all have other arguments: those that come last stand for themselves no more.
-            let last = self.programs.pop();
-            let rest = self.programs.last_mut().zip(last);
-            if let Some((rest, last)) = rest {
-                rest.command = "(others)".to_owned();
-                add_ranges(&mut rest.members, last.members);
-            }
-        }
-    }
-
-    /// A line for each program, where there are several: its ranks, a tab, and its command.
     fn add_process(&mut self, process: &Process) -> Result<(), Error> {
         let state = match process.state {
             FINISHED | LEFT => "finished",
@@ -230,7 +219,9 @@ impl<'a> Tables<'a> {
         let Process { rank, host, pid, .. } = process;
         let (wall_ns, mpi_ns) = (process.wall_ns as i64, process.mpi_ns as i64);
         let (ran_ns, ready_ns) = process.scheduled.map(|(ran_ns, ready_ns)| (ran_ns as i64, ready_ns as i64)).unzip();
-        self.insert.process.execute(params![rank, host, pid, wall_ns, mpi_ns, state, ran_ns, ready_ns])?;
+        let [cpus, numa] =
+            [&process.processors, &process.numa_nodes].map(|list| Some(list).filter(|list| !list.is_empty()));
+        self.insert.process.execute(params![rank, host, pid, wall_ns, mpi_ns, state, ran_ns, ready_ns, cpus, numa])?;
         // Ranks ascend.
         let lowest = match self.hosts.get(host) {
             Some(lowest) => *lowest,

@@ -4,10 +4,7 @@ use std::collections::BTreeMap;
 
 use super::layout::{NO_SITE, Text};
 use super::site::{Frame, Module, NO_MODULE, NO_TEXT, Site};
-use super::text::text_bytes;
-
-/// Parts of a text that are read: no path is longer (`PATH_MAX`). Many frames may have one text.
-const MOST_PARTS: usize = 17;
+use super::text::joined;
 
 /// Sorted by number; what refers to nothing is left out.
 #[derive(Default)]
@@ -76,10 +73,7 @@ impl Code {
 
     /// A path or a name; empty where there is none.
     pub fn text(&self, number: u32) -> String {
-        let from = self.texts.partition_point(|text| text.number < number);
-        let parts = self.texts[from..].iter().take_while(|text| text.number == number).take(MOST_PARTS);
-        let bytes: Vec<u8> = parts.flat_map(|part| text_bytes(&part.text)).copied().collect();
-        String::from_utf8_lossy(&bytes).into_owned()
+        joined(&self.texts, number)
     }
 
     /// Sorts the entries, drops those that make no sense, and returns how many.

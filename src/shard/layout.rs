@@ -42,6 +42,8 @@ pub const COMPLETED: u32 = 21;
 /// Files by name, and what was done with them (`files.rs`).
 pub const FILES: u32 = 22;
 pub const FILE_CELLS: u32 = 23;
+/// What the process ran in: [`Text`] entries, with parts as those of code (`surroundings.rs`).
+pub const SURROUNDINGS: u32 = 24;
 
 pub const BLOCK_MAGIC: u32 = 0x6b6f_6c62;
 

@@ -21,6 +21,7 @@ mod name;
 mod path;
 mod read;
 mod site;
+mod surroundings;
 mod text;
 mod transfer;
 
@@ -37,6 +38,7 @@ pub use name::{run_in_name, run_name, shard_name, snapshot_name};
 pub use path::{kept, without_prefix};
 pub use read::{Error, Shard, ThreadState};
 pub use site::{Frame, Module, NO_MODULE, NO_TEXT, PASSED_OVER, Place, Site, SiteCell};
+pub use surroundings::{FIRST_SETTING, NUMA_NODES, PROCESSORS, Surroundings};
 pub use text::{set_text, text, text_bytes};
 pub use transfer::{
     ARRIVES, Context, FOREIGN, LayerCommunicator, NO_OPERATION, NO_ROOT, OWN, Peer, ROUTE_BITS, Role, Route, Transfer,

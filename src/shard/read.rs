@@ -12,6 +12,7 @@ use super::header::*;
 use super::in_flight::InFlightCall;
 use super::layout::*;
 use super::site::{Place, SiteCell};
+use super::surroundings::Surroundings;
 use super::transfer::{Context, LayerCommunicator, NO_OPERATION, Peer, Transfer, unrouted};
 use crate::buckets::{Buckets, MAX_EDGES};
 use crate::calls::{CALLS, Class, TABLE_HASH};
@@ -69,6 +70,7 @@ pub struct Shard {
     /// Where in the code calls are made, and what was counted there: one entry per key, threads added up; sorted by key.
     pub code: Code,
     pub site_cells: Vec<SiteCell>,
+    pub surroundings: Surroundings,
     /// One entry per key, threads added up; sorted by key.
     pub completed: Vec<Completed>,
     /// Files by number, and what was done with them: one entry per key, threads added up; sorted by key.
@@ -121,6 +123,7 @@ impl Shard {
             contexts: Vec::new(),
             code: Code::default(),
             site_cells: Vec::new(),
+            surroundings: Surroundings::default(),
             completed: Vec::new(),
             files: Vec::new(),
             file_cells: Vec::new(),
@@ -231,6 +234,7 @@ impl Shard {
                 }
                 SITES => read_numbered(body, &block, &mut self.code.sites),
                 CODE_TEXTS => read_entries(body, block.used, &mut self.code.texts),
+                SURROUNDINGS => read_entries(body, block.used, &mut self.surroundings.texts),
                 SITE_CELLS => read_entries(body, block.used, &mut self.site_cells),
                 COMPLETED => read_entries(body, block.used, &mut self.completed),
                 FILES => read_entries(body, block.used, &mut self.files),
@@ -274,6 +278,7 @@ impl Shard {
             texts.sort_by_key(|text| text.number);
             texts.dedup_by_key(|text| text.number);
         }
+        self.surroundings.settle();
         self.damaged += self.settle_contexts() + self.code.settle();
         let known = |number: u32| {
             number < FIRST_COMM || self.communicators.binary_search_by_key(&number, |comm| comm.number).is_ok()

@@ -50,7 +50,7 @@ impl Encoder {
             Item::Process(process) => {
                 let host = (process.host != self.host).then_some(&process.host);
                 self.put(&(process.rank, host, process.pid, process.wall_ns, process.mpi_ns));
-                self.put(&(process.scheduled, process.state));
+                self.put(&(process.scheduled, process.state, &process.processors, &process.numa_nodes));
                 self.host.clone_from(&process.host);
             }
             Item::Communicator(communicator) => self.put(communicator),
@@ -91,7 +91,7 @@ impl Encoder {
             Item::InFlight(call) => self.put(call),
             Item::Clock(clock) => self.put(clock),
             Item::Event(event) => self.put(event),
-            Item::Program(program) => self.put(program),
+            Item::Program(of_ranks) | Item::Setting(of_ranks) => self.put(of_ranks),
             Item::Completed(completed) => self.put(completed),
             Item::OpenedFile(opened) => self.put(opened),
             Item::FileCalls(calls) => self.put(calls),
@@ -212,11 +212,14 @@ impl Decoder {
             }
             1 => {
                 let (rank, host, pid, wall_ns, mpi_ns): (_, Option<String>, _, _, _) = self.get()?;
-                let (scheduled, state) = self.get()?;
+                let (scheduled, state, processors, numa_nodes) = self.get()?;
                 if let Some(host) = host {
                     self.host = host;
                 }
-                Item::Process(super::Process { rank, host: self.host.clone(), pid, wall_ns, mpi_ns, scheduled, state })
+                let host = self.host.clone();
+                let process =
+                    super::Process { rank, host, pid, wall_ns, mpi_ns, scheduled, state, processors, numa_nodes };
+                Item::Process(process)
             }
             2 => Item::Communicator(Box::new(self.get::<Communicator>()?)),
             3 => Item::Phase(self.get()?),
@@ -280,6 +283,7 @@ impl Decoder {
             21 => Item::File(self.get()?),
             22 => Item::OpenedFile(self.get()?),
             23 => Item::FileCalls(Box::new(self.get()?)),
+            24 => Item::Setting(self.get()?),
             section if section == SUM + EACH => Item::Each(self.each()?),
             _ => return None,
         })

@@ -34,11 +34,12 @@ pub enum Item {
     InFlight(InFlight),
     Clock(Clock),
     Event(Event),
-    Program(Program),
+    Program(OfRanks),
     Completed(Box<Completed>),
     File(Name),
     OpenedFile(OpenedFile),
     FileCalls(Box<FileCalls>),
+    Setting(OfRanks),
 }
 
 /// Resolved of the run as a whole.
@@ -67,6 +68,9 @@ pub struct Process {
     pub scheduled: Option<(u64, u64)>,
     /// As in the header of its shard.
     pub state: u32,
+    /// That it may run on, and their NUMA nodes, such as `0-3`; empty where that is not known.
+    pub processors: String,
+    pub numa_nodes: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -379,11 +383,11 @@ pub struct Event {
     pub site: u64,
 }
 
-/// What some ranks run: several programs may be one job (MPMD).
+/// What holds for some ranks, since several programs may be one job (MPMD): the command, or a setting (`NAME=value`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Program {
+pub struct OfRanks {
     pub hash: u64,
-    pub command: String,
+    pub text: String,
     /// World ranks as ascending ranges, both ends included.
     pub members: Vec<(u32, u32)>,
 }

@@ -26,7 +26,7 @@ pub use identity::Identity;
 pub use item::add_ranges;
 pub use item::{
     Birthplace, Clock, Communicator, Completed, Context, Edge, Endpoint, Event, FileCalls, Frame, InFlight, Item,
-    KnownRoute, Module, Name, Note, OpenedFile, Peer, Process, Program, Run, Scripted, Site, SiteCalls, Transfer, Use,
+    KnownRoute, Module, Name, Note, OfRanks, OpenedFile, Peer, Process, Run, Scripted, Site, SiteCalls, Transfer, Use,
 };
 pub use merge::{Merge, Source};
 pub use merged::MergedShards;

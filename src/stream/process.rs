@@ -39,6 +39,7 @@ pub struct ProcessStream {
     program: Option<Item>,
     completed: IntoIter<Item>,
     files: IntoIter<Item>,
+    settings: IntoIter<Item>,
     detail: Detail,
     is_phased: bool,
 }
@@ -77,6 +78,7 @@ impl ProcessStream {
             program: Some(resolved.program()),
             completed: completed(&resolved).into_iter(),
             files: files(&resolved).into_iter(),
+            settings: resolved.settings().into_iter(),
             resolved,
             detail,
             is_phased,
@@ -161,5 +163,6 @@ impl Source for ProcessStream {
             .or_else(|| self.program.take())
             .or_else(|| self.completed.next())
             .or_else(|| self.files.next())
+            .or_else(|| self.settings.next())
     }
 }

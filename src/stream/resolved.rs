@@ -6,7 +6,7 @@ use super::detail::Detail;
 use super::group::{Key, NO_RANK, Peak, Row};
 use super::hash::{CodeHashes, hash};
 use super::identity::{self, Identity};
-use super::item::{Birthplace, Communicator, Edge, InFlight, Item, Name, Process, Program, Run, Spread, Use};
+use super::item::{Birthplace, Communicator, Edge, InFlight, Item, Name, OfRanks, Process, Run, Spread, Use};
 use super::order::Order;
 use crate::calls;
 use crate::counters::{Arguments, Calls, CellOf, Messages, ns};
@@ -34,8 +34,8 @@ pub struct Resolved {
     callers: Vec<u32>,
 }
 
-/// Tells texts of commands from others of the same words (`layers.rs` has those below).
-const PROGRAM: u8 = 6;
+/// Tells texts of commands and settings from others of the same words (`layers.rs` has those below).
+const OF_RANKS: u8 = 6;
 
 /// Behind the rows `-` and `*`.
 const FIRST_POSITION: u32 = 2;
@@ -205,8 +205,10 @@ impl Resolved {
         let mpi_ns = self.times_ns.iter().flatten().fold(0u64, |sum, time_ns| sum.saturating_add(*time_ns));
         let host = shard::text(&header.host);
         let (rank, pid, wall_ns, state) = (self.rank, header.pid, self.wall_ns(), header.state);
+        let surroundings = &self.shard.surroundings;
+        let (processors, numa_nodes) = (surroundings.processors(), surroundings.numa_nodes());
         let scheduled = self.scheduled();
-        Item::Process(Process { rank, host, pid, wall_ns, mpi_ns, scheduled, state })
+        Item::Process(Process { rank, host, pid, wall_ns, mpi_ns, scheduled, state, processors, numa_nodes })
     }
 
     /// During the run time.
@@ -217,8 +219,17 @@ impl Resolved {
     }
 
     pub fn program(&self) -> Item {
-        let command = shard::text(&self.shard.header.command);
-        Item::Program(Program { hash: hash(&command, PROGRAM), command, members: vec![(self.rank, self.rank)] })
+        Item::Program(self.of_rank(shard::text(&self.shard.header.command)))
+    }
+
+    pub fn settings(&self) -> Vec<Item> {
+        let mut settings: Vec<OfRanks> = self.shard.surroundings.settings().map(|text| self.of_rank(text)).collect();
+        settings.sort_by_key(|setting| setting.hash);
+        settings.into_iter().map(Item::Setting).collect()
+    }
+
+    fn of_rank(&self, text: String) -> OfRanks {
+        OfRanks { hash: hash(&text, OF_RANKS), text, members: vec![(self.rank, self.rank)] }
     }
 
     /// The communicator that comes so many-th, the rows `-` and `*` before all others.

@@ -45,6 +45,7 @@ mod requests;
 mod rma;
 mod sanitizer;
 mod sessions;
+mod settings;
 mod slurm;
 mod soak;
 mod some_ranks;

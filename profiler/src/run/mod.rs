@@ -14,6 +14,7 @@ pub mod scheduled;
 pub mod sessions;
 pub mod setup;
 pub mod snapshots;
+pub mod surroundings;
 pub mod tree;
 pub mod unseen;
 pub mod without_mpi;

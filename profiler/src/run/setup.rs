@@ -19,7 +19,7 @@ use crate::mpi::abi::{self, abi};
 use crate::mpi::pmpi;
 use crate::objects::{communicators, datatypes, file_names};
 use crate::record::{buckets, enter};
-use crate::run::{ending, scheduled, unseen};
+use crate::run::{ending, scheduled, surroundings, unseen};
 use crate::shard::paths;
 use crate::{fortran, hooks, rollcall, shard, sites, thread};
 
@@ -73,6 +73,7 @@ pub fn set_up(process: &Process) -> Result<(), String> {
         shard::renew(&header, &name);
     } else {
         shard::create(&paths::of_shards(), &name, &header)?;
+        surroundings::tell();
         // SAFETY: recording is off until `state::start`, and layers are until `state::start_layers`.
         unsafe {
             thread::prepare(enter::end_all);

@@ -7,7 +7,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use bytemuck::Zeroable;
 use vocabulary::shard::{
-    BLOCK_HEADER_BYTES, BlockHeader, CODE_TEXTS, Frame, MODULES, Module, PLACES, Place, SITES, Site, TEXT_BYTES,
+    BLOCK_HEADER_BYTES, BlockHeader, CODE_TEXTS, Frame, MODULES, Module, PLACES, Place, SITES, Site,
 };
 
 use crate::shard;
@@ -50,11 +50,7 @@ impl Code {
     /// Adds a path or a name, in as many parts as it takes. Its number, if there was room for it.
     pub fn add_text(&mut self, text: &[u8]) -> Option<u32> {
         let number = self.next_text;
-        // The last byte of a part is zero.
-        let parts = text.chunks(TEXT_BYTES - 1).chain(text.is_empty().then_some(&[][..]));
-        for (part, bytes) in parts.enumerate() {
-            self.texts.add_bytes(number, part as u32, bytes)?;
-        }
+        self.texts.add_parts(number, text)?;
         self.next_text += 1;
         Some(number)
     }

@@ -16,8 +16,8 @@ use vocabulary::shard::{
     BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, CELLS, CODE_TEXTS, COMMUNICATORS, COMPLETED, CONTEXTS, Cell,
     Communicator, Completed, Context, DATATYPES, EDGES, EVENTS, Edge, Event, FILE_CELLS, FILES, File as NamedFile,
     FileCell, HEADER_BYTES, Header, IN_FLIGHT_CALLS, InFlightCall, LABELS, LAYER_COMMUNICATORS, LayerCommunicator,
-    MODULES, Module, Moment, NOTES, PEERS, PHASES, PLACES, Peer, Place, ROUTES, SITE_CELLS, SITES, Scheduled, Shard,
-    Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
+    MODULES, Module, Moment, NOTES, PEERS, PHASES, PLACES, Peer, Place, ROUTES, SITE_CELLS, SITES, SURROUNDINGS,
+    Scheduled, Shard, Site, SiteCell, Sync, TRANSFERS, Text, Transfer, UNLOCKED, USES, Use,
 };
 
 use crate::guest::say::warn_once;
@@ -268,7 +268,7 @@ fn packed(bytes: &[u8]) -> Vec<u8> {
             COMMUNICATORS => size_of::<Communicator>(),
             CELLS => size_of::<Cell>(),
             EDGES => size_of::<Edge>(),
-            LABELS | PHASES | DATATYPES | ROUTES | NOTES | CODE_TEXTS => size_of::<Text>(),
+            LABELS | PHASES | DATATYPES | ROUTES | NOTES | CODE_TEXTS | SURROUNDINGS => size_of::<Text>(),
             USES => size_of::<Use>(),
             IN_FLIGHT_CALLS => size_of::<InFlightCall>(),
             PEERS => size_of::<Peer>(),

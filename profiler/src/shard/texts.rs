@@ -30,12 +30,16 @@ impl Texts {
         self.put(entry)
     }
 
-    /// The same of bytes, of which there are fewer than [`TEXT_BYTES`].
-    #[allow(dead_code)]
-    pub fn add_bytes(&mut self, number: u32, flags: u32, bytes: &[u8]) -> Option<NonNull<Text>> {
-        let mut entry = Text { number, flags, text: [0; TEXT_BYTES] };
-        entry.text[..TEXT_BYTES - 1].iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        self.put(entry)
+    /// Adds a text in as many parts as it takes, if there is room: `flags` is the part.
+    pub fn add_parts(&mut self, number: u32, text: &[u8]) -> Option<()> {
+        // The last byte of a part is zero.
+        let parts = text.chunks(TEXT_BYTES - 1).chain(text.is_empty().then_some(&[][..]));
+        for (part, bytes) in parts.enumerate() {
+            let mut entry = Text { number, flags: part as u32, text: [0; TEXT_BYTES] };
+            entry.text[..bytes.len()].copy_from_slice(bytes);
+            self.put(entry)?;
+        }
+        Some(())
     }
 }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::Tables;
 use crate::buckets::Buckets;
 use crate::profile::utc::utc;
-use crate::stream::{Program, Run};
-use crate::{ranks, shard};
+use crate::shard;
+use crate::stream::Run;
 
 impl Tables<'_> {
-    pub(super) fn meta(&self, run: &Run, buckets: &Buckets) -> BTreeMap<&'static str, String> {
+    pub(super) fn meta(&self, run: &Run, buckets: &Buckets) -> BTreeMap<&str, String> {
         let header = &run.header;
         let hex = |words: [u64; 2]| format!("{:016x}{:016x}", words[0], words[1]);
         let mut meta = BTreeMap::from([
@@ -37,7 +37,8 @@ impl Tables<'_> {
             ("run", hex(header.run)),
             ("launch", if header.launch == [0, 0] { String::new() } else { hex(header.launch) }),
         ]);
-        meta.extend(self.programs().map(|programs| ("programs", programs)));
+        meta.extend(self.told.programs().map(|programs| ("programs", programs)));
+        meta.extend(self.told.settings(run.ranks));
         let job = header.job();
         let nodes = if job.nodes > 0 { job.nodes.to_string() } else { String::new() };
         let of_job = [
@@ -62,12 +63,5 @@ impl Tables<'_> {
             meta.insert("damaged_entries", run.damaged.to_string());
         }
         meta
-    }
-
-    fn programs(&self) -> Option<String> {
-        let mut programs: Vec<&Program> = self.programs.iter().collect();
-        programs.sort_by_key(|program| program.members.first().copied());
-        let line = |program: &&Program| format!("{}\t{}", ranks::format_ranges(&program.members), program.command);
-        (programs.len() > 1).then(|| programs.iter().map(line).collect::<Vec<_>>().join("\n"))
     }
 }

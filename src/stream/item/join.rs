@@ -58,6 +58,7 @@ impl Item {
                 let group = operation(calls.operation, calls.bucket);
                 (23, calls.identity, calls.file, group, calls.phase, calls.location)
             }
+            Item::Setting(setting) => (24, none, setting.hash, 0, 0, 0),
         }
     }
 
@@ -75,7 +76,9 @@ impl Item {
                 edge.source_rank = edge.source_rank.min(other.source_rank);
                 edge.counted.add(&other.counted);
             }
-            (Item::Program(program), Item::Program(other)) => add_ranges(&mut program.members, other.members),
+            (Item::Program(one), Item::Program(other)) | (Item::Setting(one), Item::Setting(other)) => {
+                add_ranges(&mut one.members, other.members);
+            }
             (Item::Endpoint(endpoint), Item::Endpoint(other)) => endpoint.rank = endpoint.rank.min(other.rank),
             (Item::Note(note), Item::Note(other)) => note.ranks += other.ranks,
             // Copies of one file: where they lie must not depend on the order of ranks.

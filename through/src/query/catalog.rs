@@ -113,6 +113,9 @@ pub struct Process {
     pub state: String,
     /// Whether it called `MPI_Abort`, from which some libraries return.
     pub has_aborted: bool,
+    /// Processors that it may run on, and their NUMA nodes, such as `0-3`; where that is not known, nothing.
+    pub cpus: Option<String>,
+    pub numa: Option<String>,
 }
 
 impl Process {
@@ -129,6 +132,8 @@ impl Process {
             unscheduled_ns,
             state,
             has_aborted: false,
+            cpus: None,
+            numa: None,
         }
     }
 
@@ -265,7 +270,15 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
             *mpi_ns = mpi_ns.saturating_add(call.time_ns);
         }
     }
-    schedule(profile, &mut processes)?;
+    let columns: Vec<String> =
+        profile.query("SELECT name FROM pragma_table_info('ranks')", vec![], |row| row.get(0))?;
+    // Profiles of early versions do not say what the scheduler gave them, and where they were bound.
+    if columns.iter().any(|column| column == "work_s") {
+        schedule(profile, &mut processes)?;
+    }
+    if columns.iter().any(|column| column == "cpus") {
+        binding(profile, &mut processes)?;
+    }
     for rank in aborted(profile, operations)? {
         if let Ok(at) = processes.binary_search_by_key(&rank, |process| process.rank) {
             processes[at].has_aborted = true;
@@ -274,13 +287,19 @@ fn processes(profile: &Profile, operations: &BTreeMap<i64, Operation>) -> Result
     Ok(processes)
 }
 
-/// What the scheduler gave them. Profiles of early versions do not say.
-fn schedule(profile: &Profile, processes: &mut [Process]) -> Result<(), Error> {
-    let columns: Vec<String> =
-        profile.query("SELECT name FROM pragma_table_info('ranks')", vec![], |row| row.get(0))?;
-    if !columns.iter().any(|column| column == "work_s") {
-        return Ok(());
+fn binding(profile: &Profile, processes: &mut [Process]) -> Result<(), Error> {
+    let sql = "SELECT rank, cpus, numa FROM process WHERE cpus IS NOT NULL";
+    let known: Vec<(i64, String, Option<String>)> =
+        profile.query(sql, vec![], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    for (rank, cpus, numa) in known {
+        if let Ok(at) = processes.binary_search_by_key(&rank, |process| process.rank) {
+            (processes[at].cpus, processes[at].numa) = (Some(cpus), numa);
+        }
     }
+    Ok(())
+}
+
+fn schedule(profile: &Profile, processes: &mut [Process]) -> Result<(), Error> {
     let sql = "SELECT rank, ran_ns, ready_ns, CAST(round(1e9 * (wall_s - mpi_s - work_s)) AS INTEGER) \
                FROM ranks JOIN process USING (rank) WHERE ran_ns IS NOT NULL";
     let known: Vec<(i64, i64, i64, i64)> =

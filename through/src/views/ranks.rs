@@ -70,12 +70,29 @@ const COLUMNS: &[Of] = &[
     Of::record("ready_s", Unit::Seconds, "the part in which it was ready to run and had no processor", |_, row| {
         Value::some(row.process.scheduled, |(_, ready_ns)| Value::Time(ready_ns))
     }),
+    Of::new("cpus", "processors", Unit::Text, "processors that it was bound to when `MPI_Init` returned", |_, row| {
+        Value::maybe(row.process.cpus.as_deref())
+    })
+    .when(|context, _| is_bound(context)),
+    Of::new("numa", "NUMA", Unit::Text, "NUMA nodes that these belong to", |_, row| {
+        Value::maybe(row.process.numa.as_deref())
+    })
+    .when(|context, _| has_nodes(context)),
     Of::shown("", Unit::Bar, |_, row| Value::Bar { part: row.process.mpi_ns, whole: row.process.wall_ns }),
 ];
 
 /// The kernel said it of some ranks.
 fn has_schedule(context: &Context) -> bool {
     context.catalog.processes.iter().any(|process| process.scheduled.is_some())
+}
+
+/// Ranks may run on different processors.
+fn is_bound(context: &Context) -> bool {
+    context.catalog.processes.iter().any(|process| process.cpus != context.catalog.processes[0].cpus)
+}
+
+fn has_nodes(context: &Context) -> bool {
+    context.catalog.processes.iter().any(|process| process.numa != context.catalog.processes[0].numa)
 }
 
 const LEGEND: &str = "Run time is from the end of MPI_Init to the start of MPI_Finalize; MPI time is the part of it inside \
