@@ -22,7 +22,7 @@ pub struct Compare {
     /// Of two programs: exit with status 1 if the run time, or an entry for certain, rose by more: 5% or 0.5 (seconds)
     #[arg(long, value_name = "RISE", value_parser = Rise::parse)]
     pub fail_above: Option<Rise>,
-    /// Of many runs: what makes a configuration: keys of the view `meta` [default: command, programs, ranks, mpi_library, options]
+    /// Of many runs: what makes a configuration: keys of the view `meta` or settings such as UCX_TLS [default: command, programs, ranks, mpi_library, options, and all settings]
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub by: Vec<String>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use through_core::document::{Audience, Document, Format, Line, Subject, Table, U
 use through_core::text::units;
 use through_core::views::{Column, Context, Flag, Part, Question, View, column, shorten};
 
-use crate::query::compare::configuration::Configuration;
+use crate::query::compare::configuration::{Configuration, known_key};
 use crate::query::compare::correlate::{Correlations, LEAST_RUNS, Point, Row};
 use crate::statistics::Correlation;
 
@@ -199,7 +199,7 @@ const LEGEND: &str = "time: of the rank with the most. r: Pearson, with the run 
 pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<Document, Error> {
     let context = Context::of(question)?;
     let runs = super::diff::read(runs)?;
-    if let Some(key) = by.iter().find(|key| runs.iter().all(|run| !run.meta.contains_key(*key))) {
+    if let Some(key) = by.iter().find(|key| known_key(&runs, key).is_none()) {
         let known: Vec<&str> = runs.iter().flat_map(|run| run.meta.keys()).map(String::as_str).collect();
         let known: std::collections::BTreeSet<&str> = known.into_iter().collect();
         let known = known.into_iter().collect::<Vec<_>>().join(", ");

@@ -14,6 +14,7 @@ use through_core::views::{Column, Context, Flag, Part, Question, View, column, l
 
 use super::diff_layers;
 use crate::query::compare::changes::Comparison;
+use crate::query::compare::configuration::settings_that_differ;
 use crate::query::compare::entry::{Change, Entry, Matched, What};
 use crate::query::compare::layers::Layers;
 use crate::query::compare::matching::How;
@@ -266,8 +267,9 @@ fn differences(comparison: &Comparison) -> Vec<String> {
     };
     let or_none = |value: String| if value.is_empty() { "none".to_owned() } else { value };
     let keys = [("program", "command"), ("library", "mpi_library"), ("options", "options")];
-    let pairs = keys.map(|(name, key)| (name, of(a, key), of(b, key)));
-    let differ = pairs.into_iter().filter(|(_, a, b)| a != b);
+    let pairs = keys.map(|(name, key)| (name.to_owned(), of(a, key), of(b, key))).into_iter();
+    let settings = settings_that_differ(a, b).into_iter().map(|(name, [a, b])| (name, a, b));
+    let differ = pairs.filter(|(_, a, b)| a != b).chain(settings);
     differ.map(|(name, a, b)| format!("{name}: {} in A, {} in B", or_none(a), or_none(b))).collect()
 }
 
