@@ -1,5 +1,6 @@
 //! The algorithms that `through tune` names are those that the libraries know, and its script compares them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -7,6 +8,7 @@ use std::process::Command;
 use common::{Kin, Launch, Mpi, Profile, answer, c_source, demand, execute, execute_within_s, library, root, through};
 use insight::tune::Library;
 use insight::tune::algorithms::{COLLECTIVES, Collective, find};
+use serde_json::Value;
 
 use crate::ucx::seen;
 
@@ -84,7 +86,7 @@ fn a_script_runs_each_algorithm_and_compares() {
         let run = asked(&[&["through", "run", "-o", "first.db", "--"], &job[..]].concat());
         assert!(run.status.success(), "{}", run.stderr);
         let tuned =
-            asked(&["through", "tune", "first.db", "--op", "Alltoallv", "--comm", "row", "--runs", "1", "-o", "try"]);
+            asked(&["through", "tune", "first.db", "--op", "Alltoallv", "--comm", "row", "--runs", "2", "-o", "try"]);
         assert!(
             tuned.status.success() && tuned.stdout.contains("sh try/compare.sh"),
             "{}{}",
@@ -112,22 +114,72 @@ fn a_script_runs_each_algorithm_and_compares() {
             );
         }
         let is_right = |line: &&str| line.contains(" steps on 2 x 2 ranks") && line.ends_with(", right");
-        assert!(compared.stdout.lines().filter(is_right).count() == 1 + names.len(), "{}", compared.stdout);
+        assert!(compared.stdout.lines().filter(is_right).count() == 2 * (1 + names.len()), "{}", compared.stdout);
+        // Settings tell the runs apart.
+        let of_settings = names.iter().map(|name| match mpi {
+            Mpi::OpenMpi => format!("coll_tuned_dynamic_rules_filename={name}.rules"),
+            _ => format!("ALLTOALLV_INTRA_ALGORITHM={name}"),
+        });
+        let wanted: BTreeSet<String> = of_settings.chain(["default".to_owned()]).collect();
+        let all = compared.stdout.split_once("== all").expect("all runs together").1;
+        assert!(all.contains(&format!("{} runs of {} configurations", 2 * wanted.len(), wanted.len())), "{all}");
+        let runs: Vec<String> = ["default"].iter().chain(&names).map(|name| format!("try/{name}-1.db")).collect();
+        let words = ["through", "compare", "try/default-2.db"].into_iter().chain(runs.iter().map(String::as_str));
+        let words: Vec<&str> = words.chain(["--format=json"]).collect();
+        let titles = |words: &[&str]| -> BTreeSet<String> {
+            let document: Value = serde_json::from_str(&asked(words).stdout).expect("JSON");
+            let found = document["configurations"].as_array().unwrap().iter();
+            found.map(|one| one["configuration"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(titles(&words), wanted, "{mpi}");
+        assert_eq!(titles(&[&words[..], &["--by=command"]].concat()).len(), 1);
         assert!(fs::read_dir(folder.path().join("try")).unwrap().count() >= 2 + names.len());
     }
+}
+
+/// Two sizes and two algorithms are four configurations: the rules change just these sizes.
+#[test]
+fn sizes_are_tuned_together() {
+    let job = || seen(Mpi::OpenMpi, "three_sizes", "posix,sysv,cma,self").ranks(4);
+    let usual = job().run().succeeded();
+    let folder = usual.folder().join("try");
+    let mut tune = Command::new(through());
+    tune.arg("tune").arg(usual.profile_path()).args(["--op=Allreduce", "--comm=two", "--comm=W0.0", "-o"]).arg(&folder);
+    let said = execute(tune.arg("--algorithms=recursive_doubling,basic_linear"));
+    assert!(said.status.success() && said.stdout.contains("communicators of 2 and 4 ranks"), "{}", said.stdout);
+    assert!(said.stdout.contains("25 runs compare them"), "{}", said.stdout);
+    let rules: BTreeSet<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .filter(|name| name.ends_with(".rules"))
+        .collect();
+    assert_eq!(rules.len(), 4, "{rules:?}");
+    let sent = |name: &str, comm: &str| {
+        let rules = folder.join(format!("{name}.rules")).display().to_string();
+        let job = job().variable("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+        let ruled = job.variable("OMPI_MCA_coll_tuned_dynamic_rules_filename", &rules).run().succeeded();
+        allreduce(&ruled.profile_path(), comm)
+    };
+    let both = "2-basic_linear+4-recursive_doubling";
+    assert_eq!(sent(both, "three"), allreduce(&usual.profile_path(), "three"), "a size between keeps the default");
+    assert_ne!(sent(both, "W0.0"), sent("2-basic_linear+4-basic_linear", "W0.0"));
+    assert_ne!(sent(both, "two"), sent("2-recursive_doubling+4-recursive_doubling", "two"));
+    assert_eq!(sent(both, "two"), sent("2-basic_linear+4-basic_linear", "two"));
+}
+
+/// Who sent how much to whom.
+fn allreduce(profile: &Path, comm: &str) -> Vec<String> {
+    let sql = format!(
+        "SELECT src, dst, calls, bytes FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Allreduce' AND comm IN (SELECT comm FROM communicators \
+         WHERE coalesce(label, comm) = '{comm}') ORDER BY 1, 2, 3, 4"
+    );
+    answer(profile, &sql)
 }
 
 /// Who sent how much to whom within an Allreduce tells its algorithm.
 #[test]
 fn rules_of_open_mpi_leave_communicators_of_other_sizes_alone() {
     let job = || seen(Mpi::OpenMpi, "three_sizes", "posix,sysv,cma,self").ranks(4);
-    let sent = |profile: &Path, comm: &str| {
-        let sql = format!(
-            "SELECT src, dst, calls, bytes FROM transfers WHERE layer = 'ucp' AND op = 'MPI_Allreduce' AND comm IN (SELECT comm FROM communicators \
-             WHERE coalesce(label, comm) = '{comm}') ORDER BY 1, 2, 3, 4"
-        );
-        answer(profile, &sql)
-    };
     let usual = job().run().succeeded();
     let folder = usual.folder().join("try");
     let mut tune = Command::new(through());
@@ -141,9 +193,9 @@ fn rules_of_open_mpi_leave_communicators_of_other_sizes_alone() {
         let changed: Vec<&str> = comms
             .into_iter()
             .filter(|comm| {
-                let before = sent(&usual.profile_path(), comm);
+                let before = allreduce(&usual.profile_path(), comm);
                 assert!(!before.is_empty(), "{comm}");
-                before != sent(&ruled.profile_path(), comm)
+                before != allreduce(&ruled.profile_path(), comm)
             })
             .collect();
         assert_eq!(changed, ["three"], "{name}");

@@ -10,13 +10,16 @@ use through_core::cli::Input;
 pub struct Tune {
     #[command(flatten)]
     pub input: Input,
-    /// The communicator, by name, label or birthplace [default: what `advise` names, else the heaviest]
+    /// The communicator, by name, label or birthplace; several times: each algorithm on each of their sizes [default: what `advise` names, else the heaviest]
     #[arg(long, value_name = "NAME")]
-    pub comm: Option<String>,
+    pub comm: Vec<String>,
     /// The collective operation, with or without MPI_
     #[arg(long, value_name = "NAME")]
     pub op: Option<String>,
-    /// Runs of each algorithm
+    /// Algorithms to try [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub algorithms: Vec<String>,
+    /// Runs of each configuration
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
     /// Directory to make [default: tune-OPERATION]

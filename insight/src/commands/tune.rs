@@ -1,5 +1,6 @@
 //! `through tune [PROFILE]`: files and a script that compare algorithms of a collective.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
@@ -20,12 +21,14 @@ use through_core::text::units;
 
 use crate::cli::Tune;
 use crate::tune::algorithms::{COLLECTIVES, find};
-use crate::tune::{Library, Plan, SCRIPT};
+use crate::tune::{Library, Plan, SCRIPT, algorithms};
 
 /// What it is worth to look for an algorithm for.
 const TOPICS: [&str; 2] = ["slower-though-smaller", "odd-sibling"];
 /// Less of the run time is hardly told from chance.
 const WORTHWHILE: f64 = 0.01;
+/// Configurations that anybody may want to run.
+const MOST: usize = 64;
 
 pub fn tune(tune: &Tune) -> Result<u8, Error> {
     let profile = Rc::new(opened(&tune.input)?);
@@ -37,11 +40,8 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         let what = format!("{first}: no known way to choose its algorithms; there is one for Open MPI and MPICH");
         return Err(Error::Argument(what));
     };
-    let selection = Selection {
-        comm: tune.comm.iter().cloned().collect(),
-        op: tune.op.iter().cloned().collect(),
-        ..Selection::default()
-    };
+    let selection =
+        Selection { comm: tune.comm.clone(), op: tune.op.iter().cloned().collect(), ..Selection::default() };
     let filter = Filter::resolve(&selection, &catalog)?;
     if !filter.absent.is_empty() {
         let absent = filter.absent.join(", ");
@@ -59,8 +59,14 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         return Ok(1);
     };
     let collective = find(run.op(op)).expect("one of those that are known");
-    let ranks = run.comm(comm).and_then(|comm| comm.size).unwrap_or_default();
-    let plan = Plan { collective, ranks, library, runs: tune.runs, through: own_command() };
+    let are_several = tune.comm.len() > 1 || tune.comm.iter().any(|words| words.contains(','));
+    let sizes = if are_several { sizes(&run, &filter, op) } else { size(&run, comm).into_iter().collect() };
+    let algorithms = wanted(&tune.algorithms, &algorithms(collective, library))?;
+    let plan = Plan { collective, sizes, library, algorithms, runs: tune.runs, through: own_command() };
+    if plan.configuration_count() > MOST {
+        let what = format!("{} configurations: choose algorithms with --algorithms", plan.configuration_count());
+        return Err(Error::Argument(what));
+    }
     let part = part(&run, op, &plan);
     let folder = tune
         .output
@@ -81,18 +87,48 @@ pub fn tune(tune: &Tune) -> Result<u8, Error> {
         let path = folder.join(&file.name);
         access::write(&path, file.text.as_bytes()).map_err(failed(&path))?;
     }
-    let title = run.title(comm);
-    let said = said(&plan, &visible(&title), &quoted(&folder.join(SCRIPT)), part);
+    let title = match plan.sizes.as_slice() {
+        [ranks] => format!("{}, {ranks} ranks", visible(&run.title(comm))),
+        sizes => {
+            let sizes = sizes.iter().map(u64::to_string).collect::<Vec<_>>().join(" and ");
+            format!("communicators of {sizes} ranks")
+        }
+    };
+    let said = said(&plan, &title, &quoted(&folder.join(SCRIPT)), part);
     output::write(None, |_, out| out.write_all(said.as_bytes()))?;
     Ok(0)
 }
 
+fn size(run: &Run, comm: i64) -> Option<u64> {
+    run.comm(comm)?.size
+}
+
+/// Of the selected communicators with the operation.
+fn sizes(run: &Run, filter: &Filter, op: i64) -> Vec<u64> {
+    let meant = run.sums.values().filter(|sum| sum.op == op && filter.has_comm(sum.comm));
+    let sizes: BTreeSet<u64> = meant.filter_map(|sum| size(run, sum.comm)).collect();
+    sizes.into_iter().collect()
+}
+
+/// Those that are named, in the library's order; all where none is.
+fn wanted(names: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Error> {
+    if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        return Err(Error::Argument(format!("no algorithm '{name}': there are {}", known.join(", "))));
+    }
+    let is_wanted = |name: &&&str| names.is_empty() || names.iter().any(|wanted| wanted == **name);
+    Ok(known.iter().filter(is_wanted).copied().collect())
+}
+
 /// What is compared, and how to start it.
-fn said(plan: &Plan, comm: &str, script: &str, part: f64) -> String {
-    let Plan { collective, ranks, .. } = plan;
-    let algorithms = plan.algorithms();
-    let runs = plan.runs as usize * (algorithms.len() + 1);
-    let mut said = format!("{} on {comm}, {ranks} ranks: {}\n", collective.op, algorithms.join(", "));
+fn said(plan: &Plan, on: &str, script: &str, part: f64) -> String {
+    let configurations = plan.configuration_count();
+    let runs = plan.runs as usize * (configurations + 1);
+    let mut said = format!("{} on {on}: {}\n", plan.collective.op, plan.algorithms.join(", "));
+    if configurations > plan.algorithms.len() {
+        let _ = writeln!(said, "Each algorithm on each size makes {configurations} configurations.");
+    } else if plan.sizes.len() > 1 {
+        said += "MPICH's variable knows no size: each algorithm is tried on all communicators.\n";
+    }
     said += &format!("{runs} runs compare them with the library's default:\n\n    sh {script} LAUNCHER ARGUMENTS...\n");
     if part < WORTHWHILE {
         let part = units::percent(part, 1.0);
@@ -106,7 +142,7 @@ fn said(plan: &Plan, comm: &str, script: &str, part: f64) -> String {
 
 /// The part of the run time of all ranks that calls take which another algorithm changes.
 fn part(run: &Run, op: i64, plan: &Plan) -> f64 {
-    let is_changed = |comm: i64| run.comm(comm).and_then(|comm| comm.size).is_some_and(|ranks| plan.changes(ranks));
+    let is_changed = |comm: i64| size(run, comm).is_some_and(|ranks| plan.changes(ranks));
     let sums = run.sums.values().filter(|sum| sum.op == op && is_changed(sum.comm));
     let time_ns: f64 = sums.map(|sum| sum.time_ns as f64).sum();
     time_ns / run.ledger.whole_ns() as f64
