@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use common::{Launch, Mpi, Profile, Program, Run, answer, demand, execute, library};
+use common::{Launch, Mpi, Profile, Program, Run, answer, demand, execute, library, through};
 use commsee::environment::is_setting;
 use commsee::profile::recover;
 
@@ -114,6 +114,10 @@ fn the_binding_of_ranks_is_told() {
         let run = launch.arguments(&["-c", &last, program.to_str().unwrap()]).run().succeeded();
         let bound = answer(&run.profile_path(), "SELECT rank, cpus FROM ranks ORDER BY rank");
         assert_eq!(bound, [0, 1].map(|rank| format!("{rank}|{last}")), "{mpi}");
+        // Both on one processor, where there are others.
+        let advice = execute(Command::new(through()).args(["advise", "--format=json"]).arg(run.profile_path())).stdout;
+        let is_alone = Profile::read(&run.profile_path()).meta["processors"] == "1";
+        assert_eq!(advice.contains("\"shared-processors\""), !is_alone, "{mpi}: {advice}");
         // Machines have a NUMA node for it, if the kernel knows any.
         let nodes = answer(&run.profile_path(), "SELECT count(*) FROM ranks WHERE numa <> ''");
         let is_known = Path::new("/sys/devices/system/node/node0").exists();

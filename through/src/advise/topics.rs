@@ -413,4 +413,14 @@ pub const TOPICS: &[Topic] = &[
         source: "MAQAO: profiles shorter than 10 s are of little use",
         ..Topic::PLAIN
     },
+    Topic {
+        name: "shared-processors",
+        title: "{Ranks} share{s} processors",
+        text: "Ranks {of} are bound to {cpus} of {host}, which has others.",
+        advice: "Check how the launcher binds ranks: `--map-by` and `--bind-to` (Open MPI), `-bind-to` (MPICH), `--cpu-bind` (Slurm), and the processors that the batch system gives the job.",
+        more: "While one of them runs the others wait, in MPI or not, and their waiting times say little.",
+        rule: "More ranks of a host are bound to the same processors than these are, and the host has others; at least `warn`.",
+        source: "the binding of each rank, as the kernel told it at the end of MPI_Init",
+        ..Topic::PLAIN
+    },
 ];

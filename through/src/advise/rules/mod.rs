@@ -14,6 +14,7 @@ mod layout;
 mod noise;
 mod one_to_all;
 mod polling;
+mod processors;
 mod receiver;
 mod rooted;
 mod sender;
@@ -52,4 +53,5 @@ pub const RULES: &[Rule] = &[
     tiny::find,
     transport::find,
     startup::find,
+    processors::find,
 ];

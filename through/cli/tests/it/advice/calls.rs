@@ -279,3 +279,25 @@ fn what_starting_costs() {
     none(told(50_000, 4999));
     none(told(50_001, 5000));
 }
+
+/// Of four ranks on one host.
+#[test]
+fn ranks_that_share_processors() {
+    let told = |processors: &str, cpus: [&str; 4]| {
+        let of_rank = |(rank, cpus): (usize, &&str)| {
+            format!("UPDATE process SET host = 'n', cpus = '{cpus}' WHERE rank = {rank};")
+        };
+        let sql: String = cpus.iter().enumerate().map(of_rank).collect();
+        changed("shared-processors", 4, 2000, |profile| profile.meta("processors", processors), &sql)
+    };
+    let finding = one(told("8", ["0", "0", "1", "2"]));
+    assert_eq!((finding["level"].as_str(), finding["ranks"].as_str()), (Some("warn"), Some("0-1")));
+    assert!(finding["text"].as_str().unwrap().starts_with("Ranks 0-1 are bound to processor 0 of "), "{finding}");
+    assert_eq!(one(told("8", ["0,4", "0,4", "0,4", "1"]))["ranks"], "0-2");
+    none(told("8", ["0", "1", "2", "3"]));
+    none(told("8", ["0-3", "0-3", "0-3", "0-3"]));
+    // Too many for the host, which is said elsewhere.
+    none(told("2", ["0-1", "0-1", "0-1", "0-1"]));
+    // They need not share.
+    none(told("8", ["0-1", "1-2", "2-3", "0,3"]));
+}
