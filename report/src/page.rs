@@ -35,6 +35,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/files.js"),
     include_str!("page/steps.js"),
     include_str!("page/bench.js"),
+    include_str!("page/runs.js"),
     include_str!("page/diff.js"),
     include_str!("page/end.js"),
 ];
@@ -67,6 +68,11 @@ const VIEWS: &[(&str, &str, &str)] = &[
         "bench",
         "What the machine can do",
         "Measurements by groups of ranks: bandwidth and time by size, by groups, and by active ranks.",
+    ),
+    (
+        "runs",
+        "Runs and configurations",
+        "Runs of each configuration: mean times, how far they lie apart, and how an entry's time goes with the run time.",
     ),
     ("diff", "Changes between runs", "Changes from the first profile to the last one."),
     ("meta", "About this run", "Data about the run, and what this page leaves out."),

@@ -117,7 +117,7 @@ fn a_script_runs_each_algorithm_and_compares() {
         assert!(compared.stdout.lines().filter(is_right).count() == 2 * (1 + names.len()), "{}", compared.stdout);
         // Settings tell the runs apart.
         let of_settings = names.iter().map(|name| match mpi {
-            Mpi::OpenMpi => format!("coll_tuned_dynamic_rules_filename={name}.rules"),
+            Mpi::OpenMpi => format!("{name}.rules"),
             _ => format!("ALLTOALLV_INTRA_ALGORITHM={name}"),
         });
         let wanted: BTreeSet<String> = of_settings.chain(["default".to_owned()]).collect();

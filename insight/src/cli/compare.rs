@@ -25,6 +25,9 @@ pub struct Compare {
     /// Of many runs: what makes a configuration: keys of the view `meta` or settings such as UCX_TLS [default: command, programs, ranks, mpi_library, options, and all settings]
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub by: Vec<String>,
+    /// Of many runs: one table in place of all, also as CSV
+    #[arg(long, value_name = "NAME", value_parser = ["correlations", "configurations", "runs", "boxes", "points"])]
+    pub table: Option<String>,
     #[command(flatten)]
     pub entries: Entries,
     #[command(flatten)]

@@ -19,7 +19,9 @@ use crate::views::{correlate, diff};
 /// The exit status: 1 where something rose by more than it may, or nothing is shown.
 pub fn compare(arguments: &Compare) -> Result<u8, Error> {
     match (arguments.runs.as_slice(), arguments.against.as_slice()) {
-        ([a, b], []) if arguments.by.is_empty() => changes(arguments, vec![a.clone()], vec![b.clone()]),
+        ([a, b], []) if arguments.by.is_empty() && arguments.table.is_none() => {
+            changes(arguments, vec![a.clone()], vec![b.clone()])
+        }
         (_, []) if arguments.fail_above.is_some() => {
             Err(Error::Argument("--fail-above needs two sides: A.db... -- B.db...".to_owned()))
         }
@@ -37,7 +39,7 @@ fn many(arguments: &Compare) -> Result<u8, Error> {
         format: arguments.written.format(),
         ..Question::new(Profile::open(&arguments.runs[0])?)
     };
-    let ask = || correlate::document(&question, &runs, &arguments.by);
+    let ask = || correlate::document(&question, &runs, &arguments.by, arguments.table.as_deref());
     Ok(u8::from(!shown(&question, arguments.written.output.as_deref(), ask)?.is_found()))
 }
 

@@ -8,6 +8,7 @@ use through_core::document::{Audience, Document, Format, Line, Subject, Table, U
 use through_core::text::units;
 use through_core::views::{Column, Context, Flag, Part, Question, View, column, shorten};
 
+use crate::query::compare::boxes::Spread;
 use crate::query::compare::configuration::{Configuration, known_key};
 use crate::query::compare::correlate::{Correlations, LEAST_RUNS, Point, Row};
 use crate::statistics::Correlation;
@@ -29,8 +30,10 @@ pub const VIEW: View = View {
         Part { name: "correlations", headings: || column::headings(COLUMNS) },
         Part { name: "configurations", headings: || column::headings(CONFIGURATIONS) },
         Part { name: "runs", headings: || column::headings(RUNS) },
+        Part { name: "boxes", headings: || column::headings(BOXES) },
+        Part { name: "points", headings: || column::headings(POINTS) },
     ],
-    ask: |question| document(question, std::slice::from_ref(&question.profile.path), &[]),
+    ask: |question| document(question, std::slice::from_ref(&question.profile.path), &[], None),
 };
 
 /// Entries that a table shows unless told otherwise.
@@ -141,8 +144,19 @@ const CONFIGURATIONS: &[OfConfigurations] = &[
         Unit::Text,
         "keys in which it differs from the others",
         |_, row| Value::text(&row.title),
-    ),
+    )
+    .whole(),
     OfConfigurations::new("runs", "runs", Unit::Count, "how many", |_, row| Value::Number(row.runs as i64)),
+    OfConfigurations::new("mean_s", "run time", Unit::Seconds, "mean of the run time over its runs", |_, row| {
+        seconds(Some(row.mean_s))
+    }),
+    OfConfigurations::new(
+        "mean_mpi_s",
+        "MPI time",
+        Unit::Seconds,
+        "mean of the MPI time over its runs and their ranks",
+        |_, row| seconds(Some(row.mean_mpi_s)),
+    ),
     OfConfigurations::new("median_s", "median", Unit::Seconds, "of the run time", |_, row| {
         seconds(row.median.map(|median| median.median))
     }),
@@ -152,10 +166,12 @@ const CONFIGURATIONS: &[OfConfigurations] = &[
         Unit::Seconds,
         "lower end of its interval at 95 %; empty with fewer than six runs",
         |_, row| seconds(row.median.and_then(|median| median.interval).map(|interval| interval.low)),
-    ),
+    )
+    .optional(2),
     OfConfigurations::new("median_high_s", "to", Unit::Seconds, "upper end", |_, row| {
         seconds(row.median.and_then(|median| median.interval).map(|interval| interval.high))
-    }),
+    })
+    .optional(2),
     OfConfigurations::record("quarter_s", Unit::Seconds, "a quarter of the runs take less", |_, row| {
         seconds(row.quarter_s)
     }),
@@ -167,17 +183,104 @@ const CONFIGURATIONS: &[OfConfigurations] = &[
 type OfRuns = Column<Point, ()>;
 
 const RUNS: &[OfRuns] = &[
-    OfRuns::record("run", Unit::Text, "path of the profile", |_, row| Value::text(&row.path)),
-    OfRuns::record("configuration", Unit::Count, "number of its configuration, from 0", |_, row| {
+    OfRuns::new("run", "run", Unit::Text, "path of the profile", |_, row| Value::text(&row.path)),
+    OfRuns::new("configuration", "configuration", Unit::Count, "number of its configuration, from 0", |_, row| {
         Value::Number(row.configuration as i64)
     }),
-    OfRuns::record("run_time_s", Unit::Seconds, "of the rank that ran longest", |_, row| Value::Time(row.run_time_ns)),
-    OfRuns::record(
+    OfRuns::new("run_time_s", "run time", Unit::Seconds, "of the rank that ran longest", |_, row| {
+        Value::Time(row.run_time_ns)
+    }),
+    OfRuns::new("mpi_s", "MPI time", Unit::Seconds, "the mean over the ranks", |_, row| seconds(Some(row.mpi_s))),
+    OfRuns::new(
+        "outlier",
         "outlier",
         Unit::YesNo,
         "whether it is an outlier in its configuration: more than 1.5 interquartile ranges outside the middle half (Tukey)",
         |_, row| Value::Flag(row.is_outlier),
     ),
+];
+
+/// A part of what was found, which all parts of a row need.
+type OfBoxes = Column<Spread, Correlations>;
+
+/// The name of a configuration; empty where there is one.
+fn title(found: &Correlations, number: usize) -> Value<'_> {
+    Value::text(found.configurations.get(number).map_or("", |configuration| configuration.title.as_str()))
+}
+
+const BOXES: &[OfBoxes] = &[
+    OfBoxes::new("op", "operation", Unit::Operation, "the operation", |_, row| Value::Operation(&row.op)),
+    OfBoxes::new("size", "ranks", Unit::Count, "ranks of its communicators", |_, row| {
+        Value::some(row.size, |size| Value::Number(size as i64))
+    }),
+    OfBoxes::new("configuration", "configuration", Unit::Text, "name of the configuration", |found, row| {
+        title(found, row.configuration)
+    }),
+    OfBoxes::new("runs", "runs", Unit::Count, "runs of the configuration", |_, row| Value::Number(row.runs as i64)),
+    OfBoxes::new(
+        "least_s",
+        "min",
+        Unit::Seconds,
+        "time of the rank with the most, on any communicator of the size: the shortest of the runs",
+        |_, row| seconds(Some(row.least_s)),
+    ),
+    OfBoxes::new("quarter_s", "25 %", Unit::Seconds, "a quarter of the runs take less", |_, row| {
+        seconds(Some(row.quarter_s))
+    }),
+    OfBoxes::new("median_s", "median", Unit::Seconds, "half of them", |_, row| seconds(Some(row.median_s))),
+    OfBoxes::new("three_quarters_s", "75 %", Unit::Seconds, "three quarters", |_, row| {
+        seconds(Some(row.three_quarters_s))
+    }),
+    OfBoxes::new("most_s", "max", Unit::Seconds, "the longest of the runs", |_, row| seconds(Some(row.most_s))),
+    OfBoxes::record("low_s", Unit::Seconds, "the shortest that is no outlier (Tukey)", |_, row| {
+        seconds(Some(row.low_s))
+    }),
+    OfBoxes::record("high_s", Unit::Seconds, "the longest that is no outlier", |_, row| seconds(Some(row.high_s))),
+    OfBoxes::new("outliers", "outliers", Unit::Count, "how many runs are outliers", |_, row| {
+        Value::Number(row.outliers_s.len() as i64)
+    }),
+];
+
+/// One entry in one run.
+struct Spot {
+    row: usize,
+    run: usize,
+}
+
+type OfPoints = Column<Spot, Correlations>;
+
+const POINTS: &[OfPoints] = &[
+    OfPoints::new(
+        "comm",
+        "communicator",
+        Unit::Communicator,
+        "the communicator's name; the first of several",
+        |found, spot| Value::text(&found.rows[spot.row].comm),
+    ),
+    OfPoints::record("label", Unit::Text, "its label", |found, spot| {
+        Value::maybe(found.rows[spot.row].label.as_deref())
+    }),
+    OfPoints::record("comms", Unit::Count, "number of communicators in the entry", |found, spot| {
+        Value::Number(found.rows[spot.row].members as i64)
+    }),
+    OfPoints::new("size", "ranks", Unit::Count, "ranks of one", |found, spot| {
+        Value::some(found.rows[spot.row].size, |size| Value::Number(size as i64))
+    }),
+    OfPoints::new("op", "operation", Unit::Operation, "the operation", |found, spot| {
+        Value::Operation(&found.rows[spot.row].op)
+    }),
+    OfPoints::new("run", "run", Unit::Text, "path of the profile", |found, spot| {
+        Value::text(&found.runs[spot.run].path)
+    }),
+    OfPoints::new("configuration", "configuration", Unit::Text, "name of its configuration", |found, spot| {
+        title(found, found.runs[spot.run].configuration)
+    }),
+    OfPoints::new("time_s", "time", Unit::Seconds, "of the rank with the most", |found, spot| {
+        seconds(found.rows[spot.row].times_s.get(spot.run).copied())
+    }),
+    OfPoints::new("run_time_s", "run time", Unit::Seconds, "of the rank that ran longest", |found, spot| {
+        Value::Time(found.runs[spot.run].run_time_ns)
+    }),
 ];
 
 /// `2 × Comm_split of W0.0, 16 ranks`.
@@ -195,8 +298,8 @@ fn interval(found: Option<Correlation>) -> String {
 
 const LEGEND: &str = "time: of the rank with the most. r: Pearson, with the run time. work: r of the time without waiting, that is, of the rank with the least.";
 
-/// What is shown of many runs; `by` are the keys of the metadata that make a configuration.
-pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<Document, Error> {
+/// What is shown of many runs; `by` are the keys of the metadata that make a configuration, `part` the table to show in place of all.
+pub fn document(question: &Question, runs: &[PathBuf], by: &[String], part: Option<&str>) -> Result<Document, Error> {
     let context = Context::of(question)?;
     let runs = super::diff::read(runs)?;
     if let Some(key) = by.iter().find(|key| known_key(&runs, key).is_none()) {
@@ -205,12 +308,30 @@ pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<
         let known = known.into_iter().collect::<Vec<_>>().join(", ");
         return Err(Error::Argument(format!("no run has the key '{key}': there are {known}")));
     }
-    let found = Correlations::of(&runs, by);
+    let found = Rc::new(Correlations::of(&runs, by));
     let mut document = context.document(VIEW.entries, found.rows.is_empty(), VIEW.empty);
     document.head.subject = Subject::Profiles;
     document.head.lines.push(Line { name: "runs", text: told(&found), paint: None });
-    let mut rows = found.rows;
-    document.hidden = shorten(&mut rows, question.top_of_table(SHOWN));
+    document.tables = vec![
+        correlations(&found, &mut document.hidden, question.top_of_table(SHOWN)),
+        configurations(&found),
+        runs_of(&found),
+        boxes(&found),
+        points(&found),
+    ];
+    if let Some(part) = part {
+        document.tables.retain(|table| table.name == part);
+        if part != "correlations" {
+            document.hidden = 0;
+        }
+        document.tables.iter_mut().for_each(|table| table.audience = Audience::ALL);
+    }
+    Ok(document)
+}
+
+fn correlations(found: &Rc<Correlations>, hidden: &mut usize, top: Option<usize>) -> Table {
+    let mut rows = found.rows.clone();
+    *hidden = shorten(&mut rows, top);
     let mut table = column::table("correlations", COLUMNS, &Rc::new(()), rows);
     table.legend.push(LEGEND.to_owned());
     let outliers: Vec<&str> = found.runs.iter().filter(|run| run.is_outlier).map(|run| run.path.as_str()).collect();
@@ -220,14 +341,27 @@ pub fn document(question: &Question, runs: &[PathBuf], by: &[String]) -> Result<
     if found.runs.len() < LEAST_RUNS {
         table.legend.push(format!("No verdicts: they need {LEAST_RUNS} runs or more."));
     }
-    document.tables.push(table);
-    let several = found.configurations.len() > 1;
-    let configurations = column::table("configurations", CONFIGURATIONS, &Rc::new(()), found.configurations);
-    let audience = if several { Audience::BESIDE } else { Audience::JSON };
-    document.tables.push(Table { audience, is_above: true, ..configurations });
-    let runs = column::table("runs", RUNS, &Rc::new(()), found.runs);
-    document.tables.push(Table { audience: Audience::JSON, ..runs });
-    Ok(document)
+    table
+}
+
+fn configurations(found: &Correlations) -> Table {
+    let audience = if found.configurations.len() > 1 { Audience::BESIDE } else { Audience::JSON };
+    let rows = found.configurations.clone();
+    Table { audience, is_above: true, ..column::table("configurations", CONFIGURATIONS, &Rc::new(()), rows) }
+}
+
+fn runs_of(found: &Correlations) -> Table {
+    Table { audience: Audience::JSON, ..column::table("runs", RUNS, &Rc::new(()), found.runs.clone()) }
+}
+
+fn boxes(found: &Rc<Correlations>) -> Table {
+    Table { audience: Audience::JSON, ..column::table("boxes", BOXES, found, found.spreads.clone()) }
+}
+
+fn points(found: &Rc<Correlations>) -> Table {
+    let runs = 0..found.runs.len();
+    let spots = (0..found.rows.len()).flat_map(|row| runs.clone().map(move |run| Spot { row, run }));
+    Table { audience: Audience::JSON, ..column::table("points", POINTS, found, spots.collect()) }
 }
 
 fn told(found: &Correlations) -> String {

@@ -1,7 +1,6 @@
 //! Several runs side by side: what changed from the first to the last one, and time by the size of communicators in each.
 
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
 
 use insight::query::compare::changes::Comparison;
 use insight::query::compare::layers::{Beside, Layers};
@@ -24,14 +23,21 @@ const MOST_ENTRIES: usize = 500;
 /// Pairs of ranks whose bytes changed, the largest changes first.
 const MOST_PAIRS: usize = 20_000;
 
+/// All of them; none where there is only one.
+pub fn runs(profile: &Profile, others: &[Profile]) -> Result<Vec<Run>, Error> {
+    let all = [profile].into_iter().chain(others).filter(|_| !others.is_empty());
+    Ok(all.map(Run::read).collect::<Result<_, _>>()?)
+}
+
 /// Nothing: there is one run.
-pub fn diff(profile: &Rc<Profile>, catalog: &Catalog, others: Vec<Profile>) -> Result<Option<Value>, Error> {
+pub fn diff(
+    profile: &Profile,
+    catalog: &Catalog,
+    others: &[Profile],
+    mut runs: Vec<Run>,
+) -> Result<Option<Value>, Error> {
     let Some(last) = others.last() else { return Ok(None) };
     let changes = pairs(profile, catalog, last)?;
-    let mut runs = vec![Run::read(profile)?];
-    for other in &others {
-        runs.push(Run::read(other)?);
-    }
     let below = {
         let [Some(first), Some(last)] = [runs.first(), runs.last()] else { return Ok(None) };
         layers(&Layers::of([std::slice::from_ref(first), std::slice::from_ref(last)]))

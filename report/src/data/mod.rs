@@ -11,6 +11,7 @@ mod lists;
 mod matrix;
 mod meta;
 mod ranks;
+mod runs;
 mod sites;
 mod standing;
 mod timeline;
@@ -102,7 +103,9 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let has_standing = add("standing", standing::standing(profile, catalog, &lists)?);
     let has_timeline = add("timeline", timeline::timeline(profile, catalog, &lists, window, &mut caps)?);
     let has_bench = add("bench", bench::bench(bench.as_ref(), &mut caps));
-    let has_diff = add("diff", diff::diff(profile, catalog, others)?);
+    let runs = diff::runs(profile, &others)?;
+    let has_runs = add("runs", runs::runs(&runs));
+    let has_diff = add("diff", diff::diff(profile, catalog, &others, runs)?);
     let views = [
         ("overview", true),
         ("findings", true),
@@ -119,6 +122,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         ("layers", has_layers),
         ("files", has_files),
         ("bench", has_bench),
+        ("runs", has_runs),
         ("diff", has_diff),
         ("meta", true),
     ];

@@ -11,12 +11,12 @@ const roundTicks = (low, high, isLog, base) => {
   return range(Math.floor((high - low) / step) + 1).map((at) => low + at * step);
 };
 // Points with intervals over two axes, and lines beside them: { name, colour, points: [[x, y, low, high]], line: [[x, y]] }.
-const chart = (series, { name, label, xText, yText, xTitle, yTitle, isLogX = true, isLogY = true, base = 2, ticks, width = 560, height = 300 }) => {
+const chart = (series, { name, label, xText, yText, xTitle, yTitle, isLogX = true, isLogY = true, isFromZero = true, base = 2, ticks, width = 560, height = 300 }) => {
   const all = series.flatMap((one) => [...one.points, ...(one.line ?? [])]);
   const [left, right, top, bottom] = [86, 34, 26, 40];
   const spread = (values, isLog) => {
     let low = Math.min(...values), high = Math.max(...values);
-    if (!isLog) low = Math.min(low, 0);
+    if (!isLog && isFromZero) low = Math.min(low, 0);
     if (low === high) { high = isLog ? low * 2 : low + 1; if (isLog) low /= 2; }
     return isLog ? [Math.log(low), Math.log(high)] : [low, high];
   };

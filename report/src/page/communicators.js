@@ -29,9 +29,10 @@ view("communicators", (body) => {
   const groups = commGroups(areFamilies);
   const all = sum(groups.map((group) => group.time_ns));
   if (!groups.length) return fill(body, onLayers() ?? nothing());
-  const shown = groups.filter((group) => group.time_ns > 0).slice(0, 20);
+  const longest = ofLongest(groups), isLongest = longest !== null && option("of", "all") === "longest";
+  const shown = (isLongest ? [...longest].sort(descending((group) => group.time_ns)) : groups).filter((group) => group.time_ns > 0).slice(0, 20);
   const used = [...new Set(shown.flatMap((group) => [...group.ops.keys()]))].filter((op) => opColours().has(op));
-  const rows = shown.map((group) => ({ label: group.title, text: `${timeText(group.time_ns)}, ${percentText(group.time_ns, all)}`, go: () => go(group.filter),
+  const rows = shown.map((group) => ({ label: group.title, text: `${timeText(group.time_ns)}, ${isLongest ? `rank ${group.rank}` : percentText(group.time_ns, all)}`, go: () => go(group.filter),
     parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${group.title}, ${ops[op].name}: ${timeText(ns)}, ${percentText(ns, group.time_ns)}`]) }));
   const sizes = new Map();
   kinds.forEach((kind, at) => {
@@ -46,7 +47,7 @@ view("communicators", (body) => {
   });
   const bySize = [...sizes.values()].filter((group) => group.time_ns > 0).sort((a, b) => a.size - b.size);
   fill(body, 
-    tools(picker("by", "communicators: ", [["families", "those made alike as one"], ["comm", "each communicator"]], "families")),
+    tools(picker("by", "communicators: ", [["families", "those made alike as one"], ["comm", "each communicator"]], "families"), longest ? picker("of", "time of ", [["all", "all ranks"], ["longest", "the rank with the most"]], "all") : null),
     el("figure", {}, el("figcaption", {}, shown.length < groups.length ? `The ${shown.length} heaviest of ${groups.length} lines; select one to see only it` : "Select a line to see only it"),
       bars(rows, { width: roomOf(body), label: `MPI time by communicator and operation; the heaviest is ${shown[0]?.title ?? "none"}` }),
       legend([...used.map((op) => [opColour(op), shortOp(ops[op])]), ...(shown.some((group) => [...group.ops.keys()].some((op) => !opColours().has(op))) ? [[REST, "other operations"]] : [])])),
@@ -55,6 +56,7 @@ view("communicators", (body) => {
       count("of these", "communicators", (group) => group.comms), count("size", "size", (group) => group.first.size ?? null),
       word("made by", "creator", (group) => group.first.creator ?? ""), word("made at", "made_at", (group) => group.first.site ?? ""),
       time("time", "time_s", (group) => group.time_ns),
+      ...(longest ? [time("rank with the most", "rank_max_s", (group) => longest[groups.indexOf(group)].time_ns)] : []),
       { title: "share", name: "share", value: (group) => (all > 0 ? group.time_ns / all : 0), text: (group) => percentText(group.time_ns, all), number: true },
       count("calls of ranks", "calls", (group) => group.calls), size("sent", "bytes_sent", (group) => group.bytes_sent), size("received", "bytes_recv", (group) => group.bytes_recv)],
     groups, { most: 12 }),

@@ -49,6 +49,22 @@ const commGroups = (areFamilies) => {
   });
   return [...groups.values()].sort((a, b) => b.time_ns - a.time_ns || b.calls - a.calls);
 };
+// The same groups, each as the rank has it that spends most; nothing where single ranks are not told.
+const ofLongest = (groups) => {
+  if (base.block !== 1 || data.cells?.detail !== "rank") return null;
+  const rowOf = new Map(), byRank = groups.map(() => new Map());
+  groups.forEach((group, row) => (group.filter.family.length ? families[group.first.family].members : [group.first.at]).forEach((comm) => rowOf.set(comm, row)));
+  for (const at of sums.rows) {
+    const { comm, op } = kinds[cells.kind[at]], times = byRank[rowOf.get(comm)], rank = cells.rank[at];
+    if (!times) continue;
+    if (!times.has(rank)) times.set(rank, { rank, time_ns: 0, ops: new Map() });
+    const own = times.get(rank);
+    own.time_ns += cells.time_ns[at];
+    own.ops.set(op, (own.ops.get(op) ?? 0) + cells.time_ns[at]);
+  }
+  const longest = (times) => [...times.values()].reduce((most, one) => (one.time_ns > most.time_ns ? one : most), { rank: -1, time_ns: 0, ops: new Map() });
+  return groups.map((group, row) => ({ ...group, ...longest(byRank[row]) }));
+};
 // Waiting of what the filters leave, by rank: at least, and at most.
 const waiting = () => {
   const byRank = new Map();

@@ -18,6 +18,9 @@ pub struct Configuration {
     /// What it does not have in common with the others.
     pub title: String,
     pub runs: usize,
+    /// Of the run time, and of the MPI time, the mean over the ranks.
+    pub mean_s: f64,
+    pub mean_mpi_s: f64,
     /// In seconds of run time.
     pub median: Option<Median>,
     pub quarter_s: Option<f64>,
@@ -25,8 +28,11 @@ pub struct Configuration {
 }
 
 impl Configuration {
-    pub fn measure(&mut self, times: &[f64]) {
+    /// Of the run times, and the MPI times, of its runs.
+    pub fn measure(&mut self, times: &[f64], mpi_times: &[f64]) {
+        let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len().max(1) as f64;
         self.runs = times.len();
+        (self.mean_s, self.mean_mpi_s) = (mean(times), mean(mpi_times));
         self.median = median_interval(times);
         (self.quarter_s, self.three_quarters_s) = (quantile(times, 0.25), quantile(times, 0.75));
     }
@@ -82,6 +88,8 @@ pub fn titles(runs: &[&Run], keys: &[&str]) -> Vec<String> {
     own = own.iter().filter(|key| !is_switch_of_another(key, &own, runs)).copied().collect();
     let title = |run: &&Run| {
         let words = own.iter().filter_map(|key| match (is_setting(key), run.meta.contains_key(*key)) {
+            // The name of a file says enough, and those of variables for files are long.
+            (true, true) if value(run, key).starts_with('/') => Some(shown(&value(run, key))),
             (true, true) => Some(format!("{}={}", short(key), shown(&value(run, key)))),
             (true, false) => None,
             (false, _) => Some(format!("{key} {}", value(run, key).lines().next().unwrap_or_default())),
@@ -155,14 +163,7 @@ mod tests {
             ]),
         ];
         let (titles, of_run) = named(&runs, &[]);
-        assert_eq!(
-            titles,
-            [
-                "default",
-                "coll_tuned_dynamic_rules_filename=pairwise.rules",
-                "coll_tuned_dynamic_rules_filename=linear.rules, OMP_NUM_THREADS=1 (ranks 0) 2 (ranks 1-7)"
-            ]
-        );
+        assert_eq!(titles, ["default", "pairwise.rules", "linear.rules, OMP_NUM_THREADS=1 (ranks 0) 2 (ranks 1-7)"]);
         assert_eq!(of_run, [0, 1, 0, 2]);
         assert_eq!(named(&runs, &["coll_tuned_dynamic_rules_filename"]).1, [0, 1, 0, 2]);
         assert_eq!(named(&runs, &["OMP_NUM_THREADS"]).1, [0, 0, 0, 1]);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::aligned::Aligned;
+use super::boxes::{Spread, spreads};
 use super::configuration::{Configuration, configurations};
 use super::run::{Cell, Run};
 use crate::statistics::{Correlation, Fences, LEVEL, holm, pearson, pearson_within, spearman, spearman_within};
@@ -16,6 +17,7 @@ pub struct Correlations {
     pub rows: Vec<Row>,
     pub runs: Vec<Point>,
     pub configurations: Vec<Configuration>,
+    pub spreads: Vec<Spread>,
 }
 
 /// A run, with the configuration that it is of.
@@ -24,6 +26,8 @@ pub struct Point {
     pub path: String,
     pub configuration: usize,
     pub run_time_ns: i64,
+    /// The mean over the ranks.
+    pub mpi_s: f64,
     /// Outside of Tukey's fences of its configuration.
     pub is_outlier: bool,
 }
@@ -38,7 +42,10 @@ pub struct Row {
     pub parent: Option<String>,
     /// For how many communicators it stands.
     pub members: usize,
+    pub is_family: bool,
     pub op: String,
+    /// Of the rank that spends most, by run.
+    pub times_s: Vec<f64>,
     /// Of the rank that spends most: the mean over the runs, and the deviation.
     pub mean_s: f64,
     pub deviation_s: f64,
@@ -150,10 +157,13 @@ impl Correlations {
         let aligned = Aligned::of(&all, 0);
         let (mut configurations, of_run) = configurations(runs, by);
         let times: Vec<f64> = runs.iter().map(|run| run.run_time_ns as f64 / 1e9).collect();
+        let mpi_times: Vec<f64> = runs.iter().map(|run| run.per_rank_s(run.mpi_ns)).collect();
         let outliers = outliers(&times, &of_run);
         configurations.iter_mut().enumerate().for_each(|(at, configuration)| {
-            let own = times.iter().zip(&of_run).filter(|(_, of)| **of == at).map(|(time, _)| *time);
-            configuration.measure(&own.collect::<Vec<_>>());
+            let own = |times: &[f64]| -> Vec<f64> {
+                times.iter().zip(&of_run).filter(|(_, of)| **of == at).map(|(time, _)| *time).collect()
+            };
+            configuration.measure(&own(&times), &own(&mpi_times));
         });
         let mut rows: Vec<Row> = Vec::new();
         for ((whose, op), values) in values(&all, &aligned) {
@@ -168,9 +178,11 @@ impl Correlations {
             path: run.path.to_string_lossy().into_owned(),
             configuration: of_run[at],
             run_time_ns: run.run_time_ns,
+            mpi_s: mpi_times[at],
             is_outlier: outliers[at],
         };
-        Correlations { rows, runs: runs.iter().enumerate().map(point).collect(), configurations }
+        let spreads = spreads(&rows, &of_run);
+        Correlations { rows, runs: runs.iter().enumerate().map(point).collect(), configurations, spreads }
     }
 }
 
@@ -251,7 +263,9 @@ fn named(whose: &Whose, op: &str, aligned: &Aligned, runs: &[Run]) -> Row {
         creator: comm.creator.trim().to_owned(),
         parent,
         members,
+        is_family: matches!(whose, Whose::Alike(_)),
         op: op.to_owned(),
+        times_s: Vec::new(),
         mean_s: 0.0,
         deviation_s: 0.0,
         pearson: None,
@@ -269,6 +283,7 @@ fn named(whose: &Whose, op: &str, aligned: &Aligned, runs: &[Run]) -> Row {
 impl Row {
     fn relate(&mut self, values: &[Value], times: &[f64], of_run: &[usize], outliers: &[bool], configurations: usize) {
         let most: Vec<f64> = values.iter().map(|value| value.most_s).collect();
+        self.times_s.clone_from(&most);
         let number = most.len().max(1) as f64;
         self.mean_s = most.iter().sum::<f64>() / number;
         self.deviation_s = (most.iter().map(|value| (value - self.mean_s).powi(2)).sum::<f64>() / number).sqrt();

@@ -1,6 +1,7 @@
 //! Runs side by side: what changed between two programs, and what goes together with the run time.
 
 pub mod aligned;
+pub mod boxes;
 pub mod changes;
 pub mod configuration;
 pub mod correlate;

@@ -29,6 +29,8 @@ pub struct Run {
     pub unexplained_ns: i128,
     /// From the end of each rank to that of the last one, over all ranks.
     pub end_skew_ns: i128,
+    /// In MPI, over all ranks.
+    pub mpi_ns: i128,
     pub comms: Vec<Comm>,
     pub cells: Vec<Cell>,
     /// What layers below MPI did.
@@ -90,6 +92,7 @@ impl Run {
             working_ns: ledger.working_ns,
             unexplained_ns: ledger.unexplained_ns() + ledger.unreturned_ns,
             end_skew_ns: ledger.end_skew_ns,
+            mpi_ns: catalog.processes.iter().map(|process| i128::from(process.mpi_ns)).sum(),
             meta: catalog.meta,
             comms,
             cells,

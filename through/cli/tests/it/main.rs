@@ -7,6 +7,7 @@ mod ccl;
 mod common;
 mod compare;
 mod compare_layers;
+mod configurations;
 mod datatypes;
 mod details;
 mod devices;

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::common::{Builder, Did, Folder, MS, heat};
 use crate::golden::golden;
 
-fn page(folder: &Folder, words: &[&str]) -> String {
+pub fn page(folder: &Folder, words: &[&str]) -> String {
     assert_eq!(folder.through(&[&["report"], words, &["-o", "page.html"]].concat()).ok(), "");
     std::fs::read_to_string(folder.path("page.html")).unwrap()
 }
