@@ -45,7 +45,10 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     let several = if most.processors() == 1 { "" } else { "s" };
     let finding = Finding {
         confidence: Confidence::Bound,
-        gain: Gain::known(ready_ns(run, &ranks)),
+        gain: Gain {
+            moved: ranks.ranges().iter().flat_map(|(first, last)| *first..=*last).map(i64::from).collect(),
+            ..Gain::known(ready_ns(run, &ranks))
+        },
         ranks,
         floor: Some(Level::Warn),
         command: "--ranks".to_owned(),
@@ -66,10 +69,10 @@ fn ready_ns(run: &Run, ranks: &Ranks) -> i64 {
 
 /// The host has other processors. Ranks that may run on all of them share them because there are too many: the head of each view says that.
 fn is_bound<'a>(run: &Run, one: &Bound, all: impl Iterator<Item = &'a Bound<'a>>) -> bool {
-    let is_first = |process: &&crate::query::catalog::Process| process.rank == 0 && process.host == one.host;
-    let switched_on = run.catalog.meta("processors").and_then(|number| number.parse().ok());
-    let here = switched_on.filter(|_| run.catalog.processes.iter().any(|process| is_first(&process)));
+    // The metadata has those of rank 0's host.
+    let first = run.catalog.processes.first().filter(|process| process.rank == 0 && process.host == one.host);
+    let switched_on: Option<u64> = first.and_then(|_| run.catalog.meta("processors")?.parse().ok());
     let others = all.filter(|other| other.host == one.host);
     let known = others.fold(Ranks::default(), |known, other| known.with(&Ranks::read(other.cpus))).count();
-    one.processors() < here.unwrap_or(0).max(known)
+    one.processors() < switched_on.unwrap_or(0).max(known)
 }

@@ -283,17 +283,23 @@ fn what_starting_costs() {
 /// Of four ranks on one host.
 #[test]
 fn ranks_that_share_processors() {
-    let told = |processors: &str, cpus: [&str; 4]| {
+    let changed_to = |processors: &str, cpus: [&str; 4], more: &str| {
         let of_rank = |(rank, cpus): (usize, &&str)| {
             format!("UPDATE process SET host = 'n', cpus = '{cpus}' WHERE rank = {rank};")
         };
         let sql: String = cpus.iter().enumerate().map(of_rank).collect();
-        changed("shared-processors", 4, 2000, |profile| profile.meta("processors", processors), &sql)
+        let build = |profile: &mut Builder| profile.meta("processors", processors);
+        changed("shared-processors", 4, 2000, build, &format!("{sql}{more}"))
     };
+    let told = |processors: &str, cpus: [&str; 4]| changed_to(processors, cpus, "");
     let finding = one(told("8", ["0", "0", "1", "2"]));
     assert_eq!((finding["level"].as_str(), finding["ranks"].as_str()), (Some("warn"), Some("0-1")));
     assert!(finding["text"].as_str().unwrap().starts_with("Ranks 0-1 are bound to processor 0 of "), "{finding}");
     assert_eq!(one(told("8", ["0,4", "0,4", "0,4", "1"]))["ranks"], "0-2");
+    // Half of the time without a processor.
+    let ready = "UPDATE process SET ran_ns = wall_ns / 2, ready_ns = wall_ns / 2;";
+    let finding = one(changed_to("8", ["0", "0", "0", "0"], ready));
+    assert_eq!((finding["level"].as_str(), finding["gain_s"].as_f64()), (Some("high"), Some(1.0)));
     none(told("8", ["0", "1", "2", "3"]));
     none(told("8", ["0-3", "0-3", "0-3", "0-3"]));
     // Too many for the host, which is said elsewhere.
