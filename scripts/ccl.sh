@@ -1,10 +1,12 @@
-# Sourced by ./test: libraries for GPUs. oneCCL runs on processors alone; NCCL and CUPTI are loaded, but need a GPU for more than their errors.
+# Sourced by ./test: libraries for GPUs. oneCCL and UCX run on processors alone; NCCL and CUPTI are loaded, but need a GPU for more than their errors.
 
 oneccl_version=2022.2.0
 nccl_version=2.28.9
 # Newer and larger: with --heavy.
 nccl_newest_version=2.32.3
 cupti_version=13.0.85
+# With the transports for CUDA, which Debian's has not.
+ucx_version=1.22.0
 
 # fetch_wheel PACKAGE VERSION FILES… into $new: what is wanted of a wheel. It is large, and most of it is not.
 fetch_wheel() {
@@ -24,7 +26,7 @@ for wheel in glob.glob(new + "/*.whl"):
 END
 }
 
-# fetch_ccl FOLDER [--heavy]: FOLDER/oneccl, FOLDER/cupti and FOLDER/nccl-VERSION; fails where oneCCL cannot be had.
+# fetch_ccl FOLDER [--heavy]: FOLDER/oneccl, FOLDER/cupti, FOLDER/ucx and FOLDER/nccl-VERSION; fails where oneCCL cannot be had.
 fetch_ccl() (
     folder=$1
     new=$(mktemp -d)
@@ -40,6 +42,9 @@ fetch_ccl() (
     for version in "${versions[@]}"; do
         [ -d "$folder/nccl-$version" ] || { fetch_wheel nvidia-nccl-cu13 "$version" libnccl.so.2 && keep "nccl-$version"; } || return 1
     done
-    # The tests do without it.
+    # The tests do without these.
+    # UCX looks for its modules in a folder of its own.
+    [ -d "$folder/ucx" ] || { fetch_wheel libucx-cu12 "$ucx_version" libuc{p,t,s,m}.so.0 libuct_{cma,cuda}.so.0 && keep ucx &&
+        mkdir "$folder/ucx/ucx" && mv "$folder"/ucx/libuct_* "$folder/ucx/ucx"; } || true
     [ -d "$folder/cupti" ] || { fetch_wheel nvidia-cuda-cupti "$cupti_version" libcupti.so.13 && keep cupti; } || true
 )

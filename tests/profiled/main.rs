@@ -58,6 +58,7 @@ mod trace;
 mod tune;
 mod ucx;
 mod ucx_compared;
+mod ucx_device;
 mod unprofiled;
 mod watching;
 mod wheel;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use commsee_runtime::pointers::Pointers;
 
@@ -39,6 +40,17 @@ pub fn uct_gone(ep: *mut c_void) {
 #[inline(always)]
 pub fn uct_peer(ep: *mut c_void) -> u32 {
     OF_UCT.get(ep as usize).map_or(0, |peer| peer as u32)
+}
+
+/// The peer that this process is to itself, or 0.
+static OWN: AtomicU32 = AtomicU32::new(0);
+
+pub fn tell_own(peer: u32) {
+    OWN.store(peer, Ordering::Relaxed);
+}
+
+pub fn own_peer() -> u32 {
+    OWN.load(Ordering::Relaxed)
 }
 
 thread_local!(static PEER: Cell<u32> = const { Cell::new(0) });

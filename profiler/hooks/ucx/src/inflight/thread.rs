@@ -11,6 +11,7 @@ use super::answers::Answer;
 use super::operation::{Link, Operation};
 use super::pool::Pool;
 use super::transfer::Transfer;
+use crate::module::protocol::Protocol;
 use crate::module::routes::Carrier;
 use crate::module::{self, Module};
 
@@ -54,7 +55,9 @@ pub struct Frame {
     pub kind: Kind,
     /// To what it belongs, as far as that showed.
     pub link: Option<Link>,
-    /// Answers that were sent before it showed to what the arrival belongs, so many.
+    /// How the message is sent to which this belongs, as far as what arrived or was completed shows it.
+    pub shows: Protocol,
+    /// Answers that were sent before it showed to what this belongs, so many.
     answers: [Answer; MOST_ANSWERS],
     answer_count: usize,
     /// How far the stack went in the function that entered it.
@@ -164,6 +167,7 @@ pub unsafe fn enter(thread: *mut Thread, kind: Kind, stack: usize) -> Option<usi
         let frame = (&raw mut (*thread).frames).cast::<Frame>().add(place);
         (*frame).kind = kind;
         (*frame).link = None;
+        (*frame).shows = Protocol::None;
         (*frame).answer_count = 0;
         (*frame).stack = stack;
         (*thread).depth = place + 1;
@@ -214,6 +218,12 @@ impl Drop for Standing {
 }
 
 impl Frame {
+    /// Whether UCX is in it by itself, and not because something was asked of it.
+    #[inline(always)]
+    pub fn is_progress(&self) -> bool {
+        matches!(self.kind, Kind::Arrival(..) | Kind::Completion)
+    }
+
     #[inline(always)]
     fn is_left(&self, stack: usize) -> bool {
         self.stack <= stack && stack != 0

@@ -20,6 +20,8 @@ pub enum Protocol {
     Rma,
     /// What announces, answers and acknowledges.
     Control,
+    /// From or into the memory of a device of this process.
+    Copy,
     /// Below, what belongs to no MPI call: connections are made,
     Wireup,
     /// a message is answered for which nobody waits here,
@@ -32,6 +34,13 @@ impl Protocol {
     #[inline(always)]
     pub fn is_rendezvous(self) -> bool {
         (Protocol::Rendezvous as u8..=Protocol::RendezvousAm as u8).contains(&(self as u8))
+    }
+
+    /// What a rendezvous that showed only as such turned out to be.
+    #[inline(always)]
+    pub fn refined(self, shown: Protocol) -> Protocol {
+        let is_open = matches!(self, Protocol::Eager | Protocol::Rendezvous);
+        if is_open && shown.is_rendezvous() { shown } else { self }
     }
 }
 
@@ -56,8 +65,8 @@ impl Word for Protocol {
 }
 
 pub const NAMES: [&str; COUNT] =
-    ["", "eager", "rndv", "rndv-get", "rndv-put", "rndv-am", "rma", "control", "wireup", "reply", "unlinked"];
-pub const COUNT: usize = 11;
+    ["", "eager", "rndv", "rndv-get", "rndv-put", "rndv-am", "rma", "control", "copy", "wireup", "reply", "unlinked"];
+pub const COUNT: usize = 12;
 
 /// `ucp_am_id_t`, the same from UCX 1.11 to 1.22.
 pub mod message {
@@ -93,6 +102,18 @@ pub fn of_message(id: u8) -> Protocol {
         RNDV_DATA => Protocol::RendezvousAm,
         PUT | GET_REP => Protocol::Rma,
         _ => Protocol::Control,
+    }
+}
+
+/// How a message is sent that a process gets or sends such a message for: who has put the data says so, and who got it.
+#[inline(always)]
+pub fn shown_by(id: u8) -> Protocol {
+    match id {
+        message::RNDV_RTS | message::RNDV_RTR => Protocol::Rendezvous,
+        message::RNDV_ATS => Protocol::RendezvousGet,
+        message::RNDV_ATP => Protocol::RendezvousPut,
+        message::RNDV_DATA => Protocol::RendezvousAm,
+        _ => Protocol::None,
     }
 }
 

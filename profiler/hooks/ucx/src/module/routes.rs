@@ -20,6 +20,27 @@ pub struct Transport {
     pub kind: &'static str,
 }
 
+/// How far a transport reaches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// To other processes.
+    Wire,
+    /// To its own process: messages to oneself.
+    Own,
+    /// To a device of its own process: it copies what other transports send, or have brought.
+    Device,
+}
+
+impl Transport {
+    pub fn reach(&self) -> Reach {
+        match self.name.as_str() {
+            "self" => Reach::Own,
+            "cuda_copy" | "gdr_copy" | "rocm_copy" | "ze_copy" => Reach::Device,
+            _ => Reach::Wire,
+        }
+    }
+}
+
 /// More than any node has; those above are not told apart.
 pub const CARRIERS: usize = 64;
 
@@ -81,6 +102,13 @@ fn ask(
     guard::guarded(|| {
         let text = |text: &str| CString::new(text).unwrap_or_default();
         let transport = transport(carrier);
+        // What stays in the process is not on the wire.
+        let is_local = transport.as_ref().is_some_and(|it| it.reach() != Reach::Wire);
+        let (layer, role) = match layer {
+            "uct" if is_local => ("uct-copy", Role::Device),
+            "uct" | "uct-rx" => (layer, Role::Wire),
+            _ => (layer, Role::Message),
+        };
         let of = |part: fn(&Transport) -> &str| text(transport.as_ref().map_or("", part));
         let (layer_name, function, protocol) = (text(layer), text(function), text(protocol::NAMES[protocol as usize]));
         let (name, device, kind) = (of(|it| &it.name), of(|it| &it.device), of(|it| it.kind));
@@ -92,7 +120,7 @@ fn ask(
             device: device.as_ptr(),
             kind: kind.as_ptr(),
             flags: if layer.ends_with("-rx") { ARRIVES } else { 0 },
-            role: if layer.starts_with("ucp") { Role::Message } else { Role::Wire } as u32,
+            role: role as u32,
             ..Route::NONE
         };
         let number = module.route_number(&route);

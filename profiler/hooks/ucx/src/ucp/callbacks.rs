@@ -11,7 +11,7 @@ use crate::inflight::counting;
 use crate::inflight::operation::{AtOnce, Link, Operation, phase};
 use crate::inflight::thread::{self, Kind, Standing, Thread};
 use crate::inflight::workers;
-use crate::module::protocol::{Protocol, message};
+use crate::module::protocol::Protocol;
 use crate::module::{self, Module};
 
 /// Of a send, and of all else without data that arrives.
@@ -124,18 +124,11 @@ unsafe fn complete(operation: *mut Operation, status: Status, arrived: Option<us
 unsafe fn see_arrival(operation: *mut Operation, thread: *mut Thread) {
     // SAFETY: the record is in use until its completion is through, and the thread is this one's.
     unsafe {
-        let Some(frame) = thread::innermost(thread) else { return };
-        let Kind::Arrival(message, carrier) = frame.kind else { return };
+        let Some(frame) = thread::innermost(thread).filter(|frame| frame.is_progress()) else { return };
         let shown = &(*operation).shown;
-        match message {
-            message::RNDV_DATA => shown.protocol.set(Protocol::RendezvousAm),
-            message::RNDV_ATP => shown.protocol.set(Protocol::RendezvousPut),
-            message::RNDV_RTS if shown.protocol.get() == Protocol::Eager => {
-                shown.protocol.set(Protocol::RendezvousGet);
-            }
-            _ => {}
-        }
-        if matches!(shown.protocol.get(), Protocol::Eager | Protocol::RendezvousAm) {
+        let protocol = shown.protocol.get().refined(frame.shows);
+        shown.protocol.set(protocol);
+        if let (Kind::Arrival(_, carrier), Protocol::Eager | Protocol::RendezvousAm) = (frame.kind, protocol) {
             shown.carrier.set(carrier);
         }
         frame.link = Some(Link::to_call_of(operation));

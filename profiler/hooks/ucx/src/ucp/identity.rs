@@ -7,6 +7,7 @@ use crate::abi::ucp::{
     WorkerReleaseAddress,
 };
 use crate::abi::ucs;
+use crate::inflight::endpoints;
 use crate::module::Module;
 
 /// None where UCX is older than 1.12, or does not tell.
@@ -30,7 +31,10 @@ pub fn tell(module: &Module, worker: Worker) {
             return;
         }
         match of_address(address) {
-            Some(identity) => module.own_identity(identity),
+            Some(identity) => {
+                module.own_identity(identity);
+                endpoints::tell_own(module.peer(identity));
+            }
             None => module.note("UCX before 1.12 has no worker identities: peers are unknown"),
         }
         release(worker, address);

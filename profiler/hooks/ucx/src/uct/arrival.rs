@@ -12,7 +12,7 @@ use crate::inflight::operation::Link;
 use crate::inflight::thread::{self, Frame, Kind, Standing};
 use crate::inflight::workers;
 use crate::module;
-use crate::module::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR};
+use crate::module::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR, RNDV_RTS};
 use crate::module::protocol::{self, Protocol};
 use crate::module::routes::Routes;
 
@@ -37,6 +37,11 @@ pub unsafe extern "C-unwind" fn arrived(
         };
         let kind = Kind::Arrival(handler.id, handler.carrier);
         let Some(mut standing) = Standing::enter(thread, kind, stack::pointer()) else { return call() };
+        standing.frame().shows = match handler.id {
+            // Unless the receiver finds the data by then, it asks for it.
+            RNDV_RTS => Protocol::RendezvousGet,
+            id => protocol::shown_by(id),
+        };
         let number = number(handler, data, length, standing.frame());
         let status = call();
         count(handler, standing.frame(), number, length);
@@ -66,8 +71,8 @@ fn find_sender(handler: &Handler, number: usize, frame: &mut Frame) {
         // SAFETY: what is in the map is in use as long as `with` lasts.
         unsafe {
             let shown = &(*operation).shown;
-            if handler.id == RNDV_ATS && shown.protocol.get() == Protocol::Rendezvous {
-                shown.protocol.set(Protocol::RendezvousGet);
+            if handler.id == RNDV_ATS {
+                shown.protocol.set(shown.protocol.get().refined(Protocol::RendezvousGet));
             }
             frame.link = Some(Link::to(operation));
         }

@@ -2,8 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
+use commsee_hook::Call;
 use commsee_runtime::stack;
 
+use super::answers;
 use crate::abi::ucs;
 use crate::abi::uct::Completion;
 use crate::inflight::operation::phase;
@@ -17,26 +19,41 @@ use crate::module;
 /// # Safety
 /// The transport calls it with the first field of a record that it was given away with.
 pub unsafe extern "C-unwind" fn completed(own: *mut Completion) {
-    // SAFETY: as demanded; the thread is this one's.
+    // SAFETY: as demanded; the thread is this one's. Until the phase says that it is over, only what `Transmission::completion` wrote is read.
     unsafe {
         let transfer = own.cast::<Transfer>();
         let (status, original) = ((*own).status, (*transfer).original);
-        let link = (*transfer).is_linked.then_some((*transfer).link);
+        let (link, shows, worker) = ((*transfer).known_link(), (*transfer).shows, (*transfer).worker);
+        let mut unlinked = None;
         if (*transfer).phase.swap(phase::DONE, Ordering::AcqRel) == phase::PENDING {
-            if status == ucs::OK {
-                count(transfer);
-            }
+            let known = transfer.read();
             Pool::give(transfer);
+            match link {
+                _ if status != ucs::OK => {}
+                Some(link) => count(&known, known.route, &link.call),
+                None => unlinked = Some(known),
+            }
         }
-        let Some(thread) = module::get().and_then(|module| thread::current(module, stack::pointer())) else {
-            return invoke(original, status);
-        };
-        let mut standing = Standing::enter(thread, Kind::Completion, stack::pointer());
+        let thread = module::get().and_then(|module| thread::current(module, stack::pointer()));
+        let mut standing = thread.and_then(|thread| Standing::enter(thread, Kind::Completion, stack::pointer()));
         if let Some(standing) = &mut standing {
             standing.frame().link = link;
+            standing.frame().shows = shows;
         }
         invoke(original, status);
-        drop(standing);
+        let frame = standing.as_mut().map(|standing| &*standing.frame());
+        // What libucp went on with may have shown to what it belongs.
+        let found = frame.and_then(|frame| frame.link.as_ref());
+        if let (Some(module), Some(frame)) = (module::get(), frame)
+            && !frame.answers().is_empty()
+        {
+            answers::count_all(module, worker, frame.answers(), found);
+        }
+        match (unlinked, found) {
+            (Some(known), Some(link)) => count(&known, known.linked_route, &link.call),
+            (Some(known), None) => count(&known, known.route, &Call::NONE),
+            (None, _) => {}
+        }
     }
 }
 
@@ -59,15 +76,13 @@ unsafe fn invoke(completion: *mut Completion, status: ucs::Status) {
     }
 }
 
-unsafe fn count(transfer: *mut Transfer) {
+/// It is over: its post has filled in the record.
+fn count(transfer: &Transfer, route: u32, call: &Call) {
     let Some(module) = module::get() else { return };
-    // SAFETY: the operation was pending, so its post has filled in the record and let go of it.
-    unsafe {
-        let Transfer { link, route, peer, bytes, begin_ns, .. } = &*transfer;
-        let now = module.now_ns();
-        module.count(&link.call, *route, *peer, *bytes, *bytes, now.saturating_sub(*begin_ns));
-        if link.call.is_traced() {
-            module.event(&link.call, *route, *peer, *bytes, *begin_ns, now);
-        }
+    let Transfer { peer, bytes, begin_ns, .. } = *transfer;
+    let now = module.now_ns();
+    module.count(call, route, peer, bytes, bytes, now.saturating_sub(begin_ns));
+    if call.is_traced() {
+        module.event(call, route, peer, bytes, begin_ns, now);
     }
 }

@@ -8,7 +8,7 @@ use commsee_runtime::pointers::Pointers;
 
 use crate::abi::uct::{self, AM_ID_MAX, AmCallback, Iface, TABLE_WORDS};
 use crate::module;
-use crate::module::routes::Carrier;
+use crate::module::routes::{Carrier, Reach};
 
 /// What is known of one. It stays when it is closed: messages may still arrive meanwhile.
 pub struct Interface {
@@ -16,6 +16,7 @@ pub struct Interface {
     /// The number of its worker.
     pub worker: u32,
     pub carrier: Carrier,
+    pub reach: Reach,
     /// By the numbers of messages.
     handlers: Mutex<[*mut Handler; AM_ID_MAX]>,
 }
@@ -58,8 +59,8 @@ pub fn remove(iface: *mut Iface) {
 }
 
 impl Interface {
-    pub const fn new(table: [usize; TABLE_WORDS], worker: u32, carrier: Carrier) -> Interface {
-        Interface { table, worker, carrier, handlers: Mutex::new([null_mut(); AM_ID_MAX]) }
+    pub const fn new(table: [usize; TABLE_WORDS], worker: u32, carrier: Carrier, reach: Reach) -> Interface {
+        Interface { table, worker, carrier, reach, handlers: Mutex::new([null_mut(); AM_ID_MAX]) }
     }
 
     /// Keeps a handler in place of the one of that number. Null if there is no room.

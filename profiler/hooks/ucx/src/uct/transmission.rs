@@ -16,9 +16,10 @@ use crate::inflight::answers::Answer;
 use crate::inflight::endpoints;
 use crate::inflight::operation::{Link, Owner, Shown, phase};
 use crate::inflight::pool::Pool;
-use crate::inflight::thread::{self, Kind, Thread};
+use crate::inflight::thread::{self, Frame, Kind, Thread};
 use crate::inflight::transfer::Transfer;
 use crate::module::protocol::{self, Protocol, message};
+use crate::module::routes::Reach;
 use crate::module::{self, Module};
 
 /// What an operation carries as far as its own arguments tell.
@@ -36,14 +37,25 @@ pub enum Cargo {
 
 impl Cargo {
     #[inline(always)]
-    fn protocol(self, is_one_sided: bool) -> Protocol {
+    fn protocol(self, reach: Reach, is_one_sided: bool) -> Protocol {
         match self {
             Cargo::Message(id) => protocol::of_message(id),
+            Cargo::Put | Cargo::Get if reach == Reach::Device => Protocol::Copy,
             Cargo::Put if !is_one_sided => Protocol::RendezvousPut,
             Cargo::Get if !is_one_sided => Protocol::RendezvousGet,
             Cargo::Put | Cargo::Get | Cargo::Atomic => Protocol::Rma,
             Cargo::Tagged => Protocol::Eager,
             Cargo::TaggedRendezvous => Protocol::Rendezvous,
+        }
+    }
+
+    /// How the message is sent that it belongs to. A copy does not tell.
+    #[inline(always)]
+    fn shows(self, reach: Reach) -> Protocol {
+        match self {
+            Cargo::Message(id) => protocol::shown_by(id),
+            Cargo::Tagged => Protocol::None,
+            _ => self.protocol(reach, false),
         }
     }
 }
@@ -81,7 +93,7 @@ pub unsafe fn begin(
         Owner::Unknown
     } else {
         // SAFETY: the thread is this one's.
-        unsafe { link::find(thread, interface.worker, clue, ep) }
+        unsafe { link::find(thread, interface, clue, ep) }
     };
     let begin_ns = if owner.call().is_traced() { module.now_ns() } else { 0 };
     let (number, transfer) = (clue.number, null_mut());
@@ -107,6 +119,8 @@ impl Transmission {
             (*transfer).own = Completion { func: Some(completed), count: 1, status: ucs::OK };
             (*transfer).original = original;
             (*transfer).phase.store(phase::POSTING, Ordering::Relaxed);
+            (*transfer).worker = self.interface.worker;
+            (*transfer).shows = self.cargo.shows(self.interface.reach);
             (*transfer).is_linked = self.owner.is_known();
             (*transfer).link = self.owner.link().unwrap_or(Link::NONE);
             &raw mut (*transfer).own
@@ -152,6 +166,7 @@ impl Transmission {
             let transfer = self.transfer;
             let route = self.route(bytes);
             (*transfer).route = route;
+            (*transfer).linked_route = self.number(self.cargo.protocol(self.interface.reach, false));
             (*transfer).peer = self.peer();
             (*transfer).bytes = bytes as u64;
             (*transfer).begin_ns = if self.begin_ns != 0 { self.begin_ns } else { self.module.now_ns() };
@@ -182,8 +197,11 @@ impl Transmission {
         }
     }
 
-    /// That of the operation above, else that of the endpoint.
+    /// That of the operation above, else that of the endpoint. A copy stays in this process.
     fn peer(&self) -> u32 {
+        if self.interface.reach == Reach::Device {
+            return endpoints::own_peer();
+        }
         match self.owner.peer() {
             0 => endpoints::uct_peer(self.ep.cast()),
             peer => peer,
@@ -194,31 +212,47 @@ impl Transmission {
     unsafe fn route(&self, bytes: usize) -> u32 {
         let protocol = match self.owner.described() {
             Some(described) => {
-                let protocol = self.cargo.protocol(described.is_one_sided());
+                let protocol = self.cargo.protocol(self.interface.reach, described.is_one_sided());
                 if let Some(shown) = self.owner.shown() {
-                    self.mark(shown, protocol, bytes as u64);
-                    if described.arrives() && shown.peer.get() == 0 {
-                        shown.peer.set(self.peer());
-                    }
                     // SAFETY: the thread is this one's.
-                    unsafe { self.tell_handler() };
+                    let frame = unsafe { thread::innermost(self.thread) }.filter(|frame| frame.is_progress());
+                    if self.interface.reach == Reach::Device {
+                        self.mark_copied(shown, described.arrives(), frame.as_deref());
+                    } else {
+                        self.mark(shown, protocol, bytes as u64);
+                        if described.arrives() && shown.peer.get() == 0 {
+                            shown.peer.set(self.peer());
+                        }
+                    }
+                    // The first operation of UCX's progress that belongs to something tells to what the others belong.
+                    if let Some(frame) = frame.filter(|frame| frame.link.is_none()) {
+                        frame.link = self.owner.link();
+                    }
                 }
                 protocol
             }
             // SAFETY: as above.
             None => unsafe { self.unlinked() },
         };
+        self.number(protocol)
+    }
+
+    fn number(&self, protocol: Protocol) -> u32 {
         route::number(self.module, self.place, protocol, self.interface.carrier)
     }
 
-    /// The first operation of a handler that belongs to something tells to what the others belong.
-    unsafe fn tell_handler(&self) {
-        // SAFETY: the thread is this one's.
-        if let Some(frame) = unsafe { thread::innermost(self.thread) }
-            && matches!(frame.kind, Kind::Arrival(..))
-            && frame.link.is_none()
-        {
-            frame.link = self.owner.link();
+    /// A copy tells by which transport only where no other takes the data. For a receive, what brought the data tells how it was sent.
+    fn mark_copied(&self, shown: &Shown, arrives: bool, frame: Option<&Frame>) {
+        if shown.carrier.get() == 0 {
+            let is_data = |id| matches!(protocol::of_message(id), Protocol::Eager | Protocol::RendezvousAm);
+            shown.carrier.set(match frame.map(|frame| frame.kind) {
+                Some(Kind::Arrival(id, brought)) if arrives && is_data(id) => brought,
+                _ => self.interface.carrier,
+            });
+            shown.carried_bytes.set(0);
+        }
+        if let (true, Some(frame)) = (arrives, frame) {
+            shown.protocol.set(shown.protocol.get().refined(frame.shows));
         }
     }
 
@@ -232,10 +266,8 @@ impl Transmission {
             if protocol.is_rendezvous() {
                 shown.protocol.set(protocol);
             }
-        } else if let Cargo::Message(message::RNDV_RTS | message::RNDV_RTR) = self.cargo
-            && shown.protocol.get() == Protocol::Eager
-        {
-            shown.protocol.set(Protocol::Rendezvous);
+        } else {
+            shown.protocol.set(shown.protocol.get().refined(self.cargo.shows(self.interface.reach)));
         }
     }
 
@@ -249,10 +281,8 @@ impl Transmission {
         let (place, carrier) = (self.place as u8, self.interface.carrier);
         let answer = Answer { place, carrier, peer: self.peer(), bytes: bytes as u64, number: self.number };
         // SAFETY: the thread is this one's.
-        match unsafe { thread::innermost(self.thread) } {
-            Some(frame) if matches!(frame.kind, Kind::Arrival(..)) => frame.keep(answer),
-            _ => answers::expect(self.module, self.interface.worker, answer),
-        }
+        let frame = unsafe { thread::innermost(self.thread) }.filter(|frame| frame.is_progress());
+        frame.is_some_and(|frame| frame.keep(answer)) || answers::expect(self.module, self.interface.worker, answer)
     }
 
     /// Takes what a message that was packed tells, where nothing else did.
@@ -264,7 +294,7 @@ impl Transmission {
         self.number = clue.number;
         if !self.owner.is_known() {
             // SAFETY: as demanded.
-            self.owner = unsafe { link::find(self.thread, self.interface.worker, clue, self.ep) };
+            self.owner = unsafe { link::find(self.thread, self.interface, clue, self.ep) };
         }
     }
 
@@ -275,7 +305,7 @@ impl Transmission {
         match self.cargo {
             Cargo::Message(message::WIREUP) => Protocol::Wireup,
             Cargo::Message(id) if protocol::is_answer(id) => Protocol::Reply,
-            _ if frame.is_some_and(|frame| matches!(frame.kind, Kind::Arrival(..))) => Protocol::Reply,
+            _ if frame.is_some_and(|frame| frame.is_progress()) => Protocol::Reply,
             _ => Protocol::Unlinked,
         }
     }

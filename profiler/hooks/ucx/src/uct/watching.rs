@@ -44,8 +44,9 @@ pub unsafe fn opened(md: Md, worker: Worker, params: *const IfaceParams, iface: 
             return refuse(&name, "operation table is not built as it should be");
         }
         let kind = kind_of(md, &name, &device);
-        let carrier = routes::carrier(Transport { name, device, kind });
-        let new = Interface::new((*iface).table, workers::of_uct(worker), carrier);
+        let transport = Transport { name, device, kind };
+        let reach = transport.reach();
+        let new = Interface::new((*iface).table, workers::of_uct(worker), routes::carrier(transport), reach);
         let Some(interface) = memory::keep(new) else { return module::say_what_is_lost() };
         // Functions are replaced only where they find those that they stand for.
         if interface::add(iface, interface) {
