@@ -83,6 +83,7 @@ typedef struct commsee_hook_route {
     const char *scope;     /* the layer's own group of processes, where it is no communicator */
     uint32_t role;         /* COMMSEE_HOOK_MESSAGE, COMMSEE_HOOK_WIRE, COMMSEE_HOOK_DEVICE */
     uint32_t reserved;
+    const char *memory;    /* where the data lie in this process, such as "host", "cuda0" */
 } commsee_hook_route;
 
 /* Data that came from the peer. Without it, data that this process moved, to the peer or from it. */

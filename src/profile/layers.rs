@@ -83,7 +83,7 @@ impl<'a> Layers<'a> {
         }
         let none = KnownRoute { hash: 0, route: Route::default() };
         self.routes.sort_by_cached_key(|known| (known.route.text(), known.route.flags()));
-        let mut insert = self.db.prepare("INSERT INTO way VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+        let mut insert = self.db.prepare("INSERT INTO way VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
         for (number, KnownRoute { hash, route }) in (NO_ROUTE..).zip([none].iter().chain(&self.routes)) {
             self.numbers.insert(*hash, number);
             insert.execute(params![
@@ -96,7 +96,8 @@ impl<'a> Layers<'a> {
                 route.kind,
                 route.scope,
                 route.arrives,
-                route.role.name()
+                route.role.name(),
+                route.memory
             ])?;
         }
         Ok(())

@@ -269,7 +269,7 @@ CREATE TABLE standing (
 ) WITHOUT ROWID;
 
 -- How layers below MPI moved data. kind is that of the device; scope the layer's own group of processes; what a layer has no name for
--- is empty. arrives 1: data that came from the peer.
+-- is empty. arrives 1: data that came from the peer. memory: where the data lie in the process itself.
 CREATE TABLE way (
     id        INTEGER PRIMARY KEY,
     layer     TEXT NOT NULL,
@@ -280,7 +280,8 @@ CREATE TABLE way (
     kind      TEXT NOT NULL,
     scope     TEXT NOT NULL,
     arrives   INTEGER NOT NULL,
-    role      TEXT NOT NULL DEFAULT ''
+    role      TEXT NOT NULL DEFAULT '',
+    memory    TEXT NOT NULL DEFAULT ''
 );
 
 -- What layers below MPI did for an operation on a communicator, both as in cells; outside of MPI they are the rows '-'. bucket is of
@@ -622,7 +623,8 @@ SELECT c.name AS comm,
        x.time_max_ns / 1e9 AS time_max_s,
        w.role AS role,
        l.name AS layer_comm,
-       nullif(v.function, '') AS within
+       nullif(v.function, '') AS within,
+       w.memory AS memory
 FROM (
     SELECT comm, op, bucket, way, CASE WHEN rank >= 0 THEN rank END AS rank, CASE WHEN peer >= 0 THEN peer END AS peer,
            peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns, nullif(layer_comm, 0) AS layer_comm, within

@@ -183,6 +183,8 @@ pub struct Route {
     pub kind: String,
     /// The layer's own group of processes.
     pub scope: String,
+    /// Where the data lie in this process: `host`, `cuda0`. Empty where the layer does not tell.
+    pub memory: String,
     /// Data that came from the peer, as its receiver saw it.
     pub arrives: bool,
     pub role: Role,
@@ -196,8 +198,8 @@ impl Route {
 
     /// All names as one text: each on a line.
     pub fn text(&self) -> String {
-        let names =
-            [&self.layer, &self.function, &self.protocol, &self.transport, &self.device, &self.kind, &self.scope];
+        let [layer, function, protocol] = [&self.layer, &self.function, &self.protocol];
+        let names = [layer, function, protocol, &self.transport, &self.device, &self.kind, &self.scope, &self.memory];
         names.map(|name| name.replace('\n', " ")).join("\n")
     }
 
@@ -222,6 +224,7 @@ impl Route {
             device: next(),
             kind: next(),
             scope: next(),
+            memory: next(),
             arrives: entry.flags & ARRIVES != 0,
             role: Role::of(entry.flags >> ROLE_SHIFT),
         }

@@ -121,6 +121,9 @@ fn messages_are_counted_above_and_below() {
                 bytes_agree(&run.profile_path(), &of);
                 assert!(note(&run).ends_with(&format!(": UCP and UCT|{ranks}")), "{of}: {}", note(&run));
                 let kinds = answer(&run.profile_path(), "SELECT DISTINCT kind FROM transfers WHERE layer = 'uct'");
+                // No driver of a device is loaded.
+                let memory = "SELECT DISTINCT layer, memory FROM transfers WHERE layer LIKE 'ucp%' AND protocol <> '' ORDER BY 1";
+                assert_eq!(answer(&run.profile_path(), memory), ["ucp|host", "ucp-rx|host"], "{of}");
                 assert_eq!(kinds, [if transports.contains("tcp") { "network" } else { "memory" }], "{of}");
             }
         }

@@ -187,6 +187,10 @@ fn messages_in_device_memory_are_sent_as_ucx_says() {
                 assert_eq!(found(&run, "ucp", "MPI_Isend"), wanted, "{of}");
                 assert_eq!(found(&run, "ucp-rx", "MPI_Irecv"), wanted, "{of}");
                 is_linked(&run, memories, &of);
+                for (layer, op, memory) in [("ucp", "MPI_Isend", memories[0]), ("ucp-rx", "MPI_Irecv", memories[1])] {
+                    let sql = format!("SELECT DISTINCT memory FROM transfers WHERE layer = '{layer}' AND op = '{op}'");
+                    assert_eq!(answer(&run.profile_path(), &sql), [memory], "{of}");
+                }
             }
         }
     }

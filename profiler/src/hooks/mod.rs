@@ -225,6 +225,7 @@ pub unsafe extern "C" fn commsee_hook_route_number(module: i32, route: *const Ro
                 device: text(route.device),
                 kind: text(route.kind),
                 scope: text(route.scope),
+                memory: text(route.memory),
                 arrives: route.flags & commsee_hook::ARRIVES != 0,
                 role: Role::of(route.role),
             }

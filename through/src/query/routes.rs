@@ -10,7 +10,8 @@ use crate::query::open::Profile;
 
 /// By number. A timeline without modules has a route that is of no layer.
 pub fn routes(profile: &Profile) -> Result<BTreeMap<i64, Route>, Error> {
-    let sql = "SELECT id, layer, function, protocol, transport, device, kind, scope, arrives, role FROM way WHERE layer <> ''";
+    let sql = "SELECT id, layer, function, protocol, transport, device, kind, scope, arrives, role, memory \
+               FROM way WHERE layer <> ''";
     profile.query(sql, vec![], |row| {
         let route = Route {
             layer: row.get(1)?,
@@ -22,6 +23,7 @@ pub fn routes(profile: &Profile) -> Result<BTreeMap<i64, Route>, Error> {
             scope: row.get(7)?,
             arrives: row.get(8)?,
             role: Role::named(&row.get::<_, String>(9)?),
+            memory: row.get(10)?,
         };
         Ok((row.get(0)?, route))
     })

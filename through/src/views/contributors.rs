@@ -10,7 +10,7 @@ use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::layers::amplification::amplifications;
 use crate::query::layers::contributors::{
-    self as query, Contributor, Shown, Subject, communicator, contributors, operation,
+    self as query, Contributor, Shown, Subject, communicator, contributors, memory, operation,
 };
 use crate::query::layers::linkage::Layers;
 use crate::query::sort::SortKey;
@@ -61,6 +61,17 @@ pub const BY_OPERATION: View = View {
     ..VIEW
 };
 
+pub const BY_MEMORY: View = View {
+    flag: Flag::Option { option: "by", value: "memory" },
+    name: "contributors by memory",
+    help: "of each kind of memory: host, cuda0",
+    meaning: "the same for each kind of memory that the data lie in, on the side of the process that recorded it: `host`, `cuda0`. \
+              Operations that do not tell come last",
+    entries: "kinds of memory",
+    ask: |question| ask(question, &BY_MEMORY, memory),
+    ..VIEW
+};
+
 /// A contributor, and what its shares are shares of.
 struct Row {
     subject: Subject,
@@ -93,6 +104,14 @@ const COLUMNS: &[Of] = &[
     Of::record("transport", Unit::Text, "the transport", |_, row| Value::text(&row.of.route.transport)),
     Of::record("device", Unit::Text, "the device", |_, row| Value::text(&row.of.route.device)),
     Of::shown("over", Unit::Text, |_, row| Value::owned(row.of.route.path())),
+    Of::new(
+        "memory",
+        "memory",
+        Unit::Text,
+        "where the data lie in the process that recorded it: `host`, `cuda0`; empty if the layer does not tell",
+        |_, row| Value::text(&row.of.route.memory),
+    )
+    .when(|_, rows: &[Row]| rows.iter().any(|row| !matches!(row.of.route.memory.as_str(), "" | "host"))),
     Of::record("kind", Unit::Text, "the kind of the device: `network`, `memory`, `gpu`, `self`", |_, row| {
         Value::text(&row.of.route.kind)
     }),
@@ -178,6 +197,13 @@ fn section(context: &Context, found: &query::Section) -> Section {
             let title = context.communicator(number).map(|comm| Value::titled(&comm.name, comm.label.as_deref()));
             let title = title.unwrap_or_else(|| format!("?{number}"));
             (format!("{title} · {layer}"), format!("{bytes}  {share} of {layer}"))
+        }
+        Subject::Memory(route) => {
+            let memory = context.catalog.routes.get(&route).map_or("", |route| &route.memory);
+            (
+                format!("{} · {layer}", if memory.is_empty() { "-" } else { memory }),
+                format!("{bytes}  {share} of {layer}"),
+            )
         }
         Subject::Op(_) | Subject::Function(_) => {
             let name = match found.subject {

@@ -87,6 +87,7 @@ pub const VIEWS: &[View] = &[
     contributors::VIEW,
     contributors::BY_COMMUNICATOR,
     contributors::BY_OPERATION,
+    contributors::BY_MEMORY,
     protocols::VIEW,
     crossed::VIEW,
     transfers::VIEW,

@@ -95,6 +95,12 @@ const COLUMNS: &[Of] = &[
         let known = row.within.and_then(|route| context.catalog.routes.get(&route));
         known.map_or(Value::Unknown, |route| Value::text(&route.function))
     }),
+    Of::record(
+        "memory",
+        Unit::Text,
+        "where the data lie in the process that recorded it: `host`, `cuda0`",
+        |context, row| route(context, row, |route| &route.memory),
+    ),
 ];
 
 fn route<'a>(context: &'a Context, row: &Transfer, of: fn(&Route) -> &String) -> Value<'a> {

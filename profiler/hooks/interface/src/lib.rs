@@ -135,6 +135,7 @@ pub struct Route {
     /// A [`Role`].
     pub role: u32,
     pub reserved: u32,
+    pub memory: *const c_char,
 }
 
 impl Route {
@@ -152,6 +153,7 @@ impl Route {
             scope: none,
             role: Role::None as u32,
             reserved: 0,
+            memory: none,
         }
     };
 }

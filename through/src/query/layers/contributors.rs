@@ -21,6 +21,8 @@ pub enum Subject {
     Op(i64),
     /// A function of a layer outside of MPI calls, by a route that has it.
     Function(i64),
+    /// Where the data lie, by a route that has it.
+    Memory(i64),
 }
 
 /// The communicator that a group is told under: that of its layer, where the layer has its own, else MPI's.
@@ -39,6 +41,13 @@ pub fn operation(group: &Group, catalog: &Catalog) -> Subject {
     let known = function.filter(|function| is_outside && group.layer_comm.is_some() && ccl::find(function).is_some());
     let route = known.and_then(|known| catalog.routes.iter().find(|(_, route)| route.function == known));
     route.map_or(Subject::Op(group.op), |(number, _)| Subject::Function(*number))
+}
+
+/// The memory that a group is told under.
+pub fn memory(group: &Group, catalog: &Catalog) -> Subject {
+    let own = catalog.routes.get(&group.route).map(|route| &route.memory);
+    let first = catalog.routes.iter().find(|(_, route)| Some(&route.memory) == own);
+    Subject::Memory(first.map_or(group.route, |(number, _)| *number))
 }
 
 /// One function over one transport and device.
@@ -142,6 +151,7 @@ fn is_special(subject: Subject, catalog: &Catalog) -> bool {
         Subject::Comm(comm) => catalog.communicators.get(&comm).is_none_or(|comm| comm.is_special()),
         Subject::Op(op) => catalog.operations.get(&op).is_none_or(|op| op.is_none()),
         Subject::Function(_) => false,
+        Subject::Memory(route) => catalog.routes.get(&route).is_none_or(|route| route.memory.is_empty()),
     }
 }
 
@@ -154,6 +164,7 @@ fn name(subject: Subject, catalog: &Catalog) -> Option<(u64, char, u64, &str)> {
         }),
         Subject::Op(op) => catalog.operations.get(&op).map(|op| (0, ' ', 0, op.name.as_str())),
         Subject::Function(route) => catalog.routes.get(&route).map(|route| (0, ' ', 0, route.function.as_str())),
+        Subject::Memory(route) => catalog.routes.get(&route).map(|route| (0, ' ', 0, route.memory.as_str())),
     }
 }
 

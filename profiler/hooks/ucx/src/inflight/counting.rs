@@ -13,7 +13,8 @@ pub unsafe fn complete(operation: *mut Operation, duration_ns: u64) {
     unsafe {
         if let (Some(module), false) = (module::get(), (*operation).failed) {
             let (shown, call, bytes) = (&(*operation).shown, &(*operation).call, (*operation).bytes);
-            let route = (*operation).function.route(module, shown.protocol.get(), shown.carrier.get());
+            let route =
+                (*operation).function.route(module, shown.protocol.get(), shown.carrier.get(), (*operation).memory);
             module.count(call, route, shown.peer.get(), bytes, bytes, duration_ns);
             if call.is_traced() {
                 module.event(call, route, shown.peer.get(), bytes, (*operation).begin_ns, module.now_ns());

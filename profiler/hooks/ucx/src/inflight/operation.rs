@@ -14,6 +14,7 @@ use super::pool::Pooled;
 use crate::abi::ucp::TagRecvInfo;
 use crate::abi::ucs::Status;
 use crate::module::functions::{Described, Function};
+use crate::module::memory::Memory;
 use crate::module::protocol::Protocol;
 
 /// Where a record stands. The post and the callback may run in different threads, in either order.
@@ -49,6 +50,8 @@ pub struct Operation {
     pub frame: usize,
     pub call: Call,
     pub shown: Shown,
+    /// Where the message lies here.
+    pub memory: Memory,
     /// Of the message; of a receive, what arrived.
     pub bytes: u64,
     pub begin_ns: u64,

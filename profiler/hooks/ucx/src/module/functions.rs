@@ -1,6 +1,7 @@
 //! The functions of UCP that are counted.
 
 use super::Module;
+use super::memory::{self, Memory};
 use super::protocol::Protocol;
 use super::routes::{Carrier, Routes};
 
@@ -96,7 +97,7 @@ functions! {
     ucp_worker_flush_nbx None Posts,
 }
 
-static ROUTES: [Routes; COUNT] = [const { Routes::new() }; COUNT];
+static ROUTES: [[Routes; COUNT]; memory::COUNT] = [const { [const { Routes::new() }; COUNT] }; memory::COUNT];
 
 impl Function {
     #[inline(always)]
@@ -104,11 +105,12 @@ impl Function {
         &DESCRIBED[self as usize]
     }
 
-    /// How an operation of this function moved its data.
+    /// How an operation of this function moved its data, and where they lie.
     #[inline(always)]
-    pub fn route(self, module: &Module, protocol: Protocol, carrier: Carrier) -> u32 {
+    pub fn route(self, module: &Module, protocol: Protocol, carrier: Carrier, memory: Memory) -> u32 {
         let described = self.described();
         let layer = if described.arrives() { "ucp-rx" } else { "ucp" };
-        ROUTES[self as usize].number(module, layer, described.name, protocol, carrier)
+        let routes = &ROUTES[usize::from(memory) % memory::COUNT][self as usize];
+        routes.number(module, layer, described.name, protocol, carrier, memory)
     }
 }

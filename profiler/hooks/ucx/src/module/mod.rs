@@ -1,6 +1,7 @@
 //! This module as the core knows it.
 
 pub mod functions;
+pub mod memory;
 pub mod protocol;
 pub mod routes;
 pub mod version;

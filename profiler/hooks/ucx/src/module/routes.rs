@@ -8,6 +8,7 @@ use commsee_hook::{ARRIVES, Role, Route};
 use commsee_runtime::guard;
 
 use crate::module::Module;
+use crate::module::memory::{self, Memory};
 use crate::module::protocol::{self, Protocol};
 
 /// What carries data: a transport on a device. 0 is none.
@@ -81,10 +82,11 @@ impl Routes {
         function: &'static str,
         protocol: Protocol,
         carrier: Carrier,
+        memory: Memory,
     ) -> u32 {
         let place = &self.numbers[protocol as usize][carrier as usize & (CARRIERS - 1)];
         match place.load(Ordering::Relaxed) {
-            0 => ask(place, module, layer, function, protocol, carrier),
+            0 => ask(place, module, layer, function, protocol, carrier, memory),
             number => number,
         }
     }
@@ -98,6 +100,7 @@ fn ask(
     function: &'static str,
     protocol: Protocol,
     carrier: Carrier,
+    memory: Memory,
 ) -> u32 {
     guard::guarded(|| {
         let text = |text: &str| CString::new(text).unwrap_or_default();
@@ -111,6 +114,7 @@ fn ask(
         };
         let of = |part: fn(&Transport) -> &str| text(transport.as_ref().map_or("", part));
         let (layer_name, function, protocol) = (text(layer), text(function), text(protocol::NAMES[protocol as usize]));
+        let memory = text(&memory::name(memory));
         let (name, device, kind) = (of(|it| &it.name), of(|it| &it.device), of(|it| it.kind));
         let route = Route {
             layer: layer_name.as_ptr(),
@@ -121,6 +125,7 @@ fn ask(
             kind: kind.as_ptr(),
             flags: if layer.ends_with("-rx") { ARRIVES } else { 0 },
             role: role as u32,
+            memory: memory.as_ptr(),
             ..Route::NONE
         };
         let number = module.route_number(&route);

@@ -12,7 +12,7 @@ use crate::abi::ucp::{
 };
 use crate::abi::ucs::{self, Status, StatusPtr};
 use crate::inflight::{counting, endpoints, workers};
-use crate::module::{self, version};
+use crate::module::{self, memory, version};
 use crate::wrapper::wrappers;
 
 wrappers! { Ucp:
@@ -25,6 +25,7 @@ wrappers! { Ucp:
             let making = guard::guarded(|| workers::begin(request_bytes(context))).unwrap_or(workers::UNKNOWN);
             let status = real(context, params, worker);
             guard::guarded(|| {
+                memory::find_driver();
                 let made = if status == ucs::OK { *worker } else { null_mut() };
                 workers::end(making, made);
                 if let (Some(module), false) = (module::get(), made.is_null()) {

@@ -19,7 +19,7 @@ use crate::inflight::operation::{AtOnce, Link, Operation, phase};
 use crate::inflight::thread::{self, Kind};
 use crate::inflight::{endpoints, workers};
 use crate::module::functions::{Function, Way};
-use crate::module::{self, Module};
+use crate::module::{self, Module, memory};
 
 /// The handle that it is posted on.
 #[derive(Clone, Copy)]
@@ -71,6 +71,7 @@ unsafe fn begin(function: Function, to: To, stack: usize) -> Option<*mut Operati
         (*operation).shown.peer.set(peer);
         (*operation).shown.protocol.set(described.protocol);
         (*operation).shown.carrier.set(0);
+        (*operation).memory = memory::NONE;
         Some(operation)
     }
 }
@@ -146,6 +147,9 @@ pub unsafe fn status(
     unsafe {
         let Some(operation) = begin(function, to, stack::pointer()) else { return run() };
         (*operation).bytes = bytes as u64;
+        if let Some((near, _)) = one_sided {
+            (*operation).memory = if bytes == 0 { memory::HOST } else { memory::of(near, None) };
+        }
         let leaving = Leaving { operation, ucx_knows_it: false };
         let status = run();
         forget(leaving);

@@ -7,11 +7,15 @@ use std::ptr::null_mut;
 use super::callbacks::{received, received_data, sent};
 use super::datatype::{self, Data};
 use super::params;
-use crate::abi::ucp::{self, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute};
+use crate::abi::ucp::{
+    self, DatatypeIov, LengthCallback, RequestParam, SendCallback, TagRecvCallback, TagRecvInfo, attribute,
+};
 use crate::abi::ucs::{self, StatusPtr};
 use crate::inflight::operation::{AtOnce, Operation};
 use crate::inflight::thread;
 use crate::module::functions::Function;
+use crate::module::memory;
+use crate::module::protocol::Protocol;
 
 /// Fills in a copy of the parameters. False where it asks for what is not known here.
 ///
@@ -54,15 +58,19 @@ pub unsafe fn measure(operation: *mut Operation, data: Data, param: &RequestPara
     unsafe {
         let is_typed = param.op_attr_mask & attribute::DATATYPE != 0;
         let datatype = if is_typed { param.datatype } else { datatype::BYTES };
-        let (mut bytes, mut is_generic) = (0, false);
+        let (mut bytes, mut is_generic, mut begin) = (0, false, data.buffer as usize);
         (*operation).buffer = (0, 0);
         match datatype & ((1 << ucp::DATATYPE_SHIFT) - 1) {
             ucp::DATATYPE_CONTIG => {
                 bytes = data.count.wrapping_mul((datatype >> ucp::DATATYPE_SHIFT) as usize) as u64;
-                let begin = data.buffer as usize;
                 (*operation).buffer = (begin, begin.wrapping_add(bytes as usize));
             }
-            ucp::DATATYPE_IOV => bytes = datatype::bytes_of_iov(data),
+            ucp::DATATYPE_IOV => {
+                bytes = datatype::bytes_of_iov(data);
+                if bytes > 0 {
+                    begin = (*data.buffer.cast::<DatatypeIov>()).buffer as usize;
+                }
+            }
             ucp::DATATYPE_GENERIC => {
                 (*thread::own()).packed_bytes = 0;
                 is_generic = true;
@@ -71,6 +79,11 @@ pub unsafe fn measure(operation: *mut Operation, data: Data, param: &RequestPara
         }
         (*operation).bytes = bytes.wrapping_add(data.more_bytes as u64);
         (*operation).is_generic = is_generic;
+        if (*operation).function.described().protocol != Protocol::None {
+            let told = (param.op_attr_mask & attribute::MEMORY_TYPE != 0).then_some(param.memory_type);
+            let is_empty = bytes == 0 && !is_generic;
+            (*operation).memory = if is_empty { memory::HOST } else { memory::of(begin, told) };
+        }
     }
 }
 

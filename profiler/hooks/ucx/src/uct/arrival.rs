@@ -12,6 +12,7 @@ use crate::inflight::operation::Link;
 use crate::inflight::thread::{self, Frame, Kind, Standing};
 use crate::inflight::workers;
 use crate::module;
+use crate::module::memory;
 use crate::module::protocol::message::{EAGER_SYNC_ACK, RNDV_ATP, RNDV_ATS, RNDV_DATA, RNDV_RTR, RNDV_RTS};
 use crate::module::protocol::{self, Protocol};
 use crate::module::routes::Routes;
@@ -89,7 +90,8 @@ fn count(handler: &Handler, frame: &Frame, number: u64, length: usize) {
     if let (RNDV_DATA | RNDV_ATP, Some(link)) = (handler.id, link) {
         answers::count_expected(module, handler.worker, number, link);
     }
-    let route = ROUTES.number(module, "uct-rx", "uct_am", protocol::of_message(handler.id), handler.carrier);
+    let route =
+        ROUTES.number(module, "uct-rx", "uct_am", protocol::of_message(handler.id), handler.carrier, memory::NONE);
     let call = link.map_or(&Call::NONE, |link| &link.call);
     module.count(call, route, 0, length as u64, length as u64, AT_ONCE);
 }

@@ -2,6 +2,7 @@
 
 use super::table;
 use crate::module::Module;
+use crate::module::memory;
 use crate::module::protocol::Protocol;
 use crate::module::routes::{Carrier, Routes};
 
@@ -11,7 +12,7 @@ static ROUTES: [Routes; table::NAMES.len()] = [const { Routes::new() }; table::N
 #[inline(always)]
 pub fn number(module: &Module, place: usize, protocol: Protocol, carrier: Carrier) -> u32 {
     match (ROUTES.get(place), table::NAMES.get(place)) {
-        (Some(routes), Some(name)) => routes.number(module, "uct", name, protocol, carrier),
+        (Some(routes), Some(name)) => routes.number(module, "uct", name, protocol, carrier, memory::NONE),
         _ => 0,
     }
 }
