@@ -38,6 +38,11 @@ pub const PASSED_OVER: &[PassedOver] = &[
         patterns: &["libucp.so*", "libuct.so*", "libucs.so*", "libfabric.so*", "libpsm2.so*"],
     },
     PassedOver {
+        what: "NCCL, RCCL, oneCCL, CUDA and CUPTI",
+        patterns: &["libnccl.so*", "librccl.so*", "libccl.so*", "libcuda.so*", "libcudart.so*", "libcupti.so*"],
+    },
+    PassedOver { what: "PyTorch", patterns: &["libtorch*.so*", "libc10*.so*"] },
+    PassedOver {
         what: "mpi4py, and what other extension modules of Python wrap MPI by",
         patterns: &["MPI.*.so", "MPI.so", "petsc4py*.so", "PETSc.*.so", "SLEPc.*.so"],
     },

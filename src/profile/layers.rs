@@ -6,7 +6,7 @@ use rusqlite::{CachedStatement, Connection, params};
 
 use super::error::Error;
 use super::schema::known;
-use crate::shard::{LAYER, NO_COMM, NO_OPERATION, RECEIVED, Route, SENT};
+use crate::shard::{LAYER, NO_COMM, NO_OPERATION, NO_SITE, RECEIVED, Route, SENT};
 use crate::stream::{Clock, Endpoint, Event, KnownRoute, NO_RANK, Note, Transfer};
 
 /// Values of `transfer.peer` that are no ranks.
@@ -47,7 +47,7 @@ impl<'a> Layers<'a> {
         };
         Ok(Layers {
             db,
-            insert: adding("transfer", 14)?,
+            insert: adding("transfer", 15)?,
             insert_sum: adding("transfer_total", 10)?,
             sum: None,
             routes: Vec::new(),
@@ -131,7 +131,7 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    /// `site`: where the call was made.
+    /// `site`: where the program made the call.
     pub fn add_event(&mut self, event: &Event, [comm, layer_comm]: [u32; 2], site: Option<u32>) -> Result<(), Error> {
         self.number()?;
         let is_layer = event.kind == LAYER;
@@ -165,11 +165,12 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    /// `rank_of`: the rank that rows of a rank stand under.
+    /// `rank_of`: the rank that rows of a rank stand under; `site` as in [`Layers::add_event`].
     pub fn add(
         &mut self,
         transfer: &Transfer,
         [comm, layer_comm]: [u32; 2],
+        site: Option<u32>,
         rank_of: impl Fn(u32) -> u32,
     ) -> Result<(), Error> {
         self.number()?;
@@ -194,7 +195,8 @@ impl<'a> Layers<'a> {
             least,
             most,
             layer_comm,
-            within
+            within,
+            site.unwrap_or(NO_SITE)
         ])?;
         Ok(())
     }

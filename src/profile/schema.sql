@@ -288,6 +288,7 @@ CREATE TABLE way (
 -- the layer's own operation. Rank -1 is all ranks together. peer -1 is not known or none, -2 a process of another MPI_COMM_WORLD.
 -- later: how many were not complete when their call returned; the times are theirs, null without any. layer_comm: a communicator of the
 -- layer that they were counted on, 0 is none; within: the layer's call that they happened in, by a way that has its function, 0 is none.
+-- site: where the program made the call that they belong to, 0 where that was not counted, or is not known.
 CREATE TABLE transfer (
     comm        INTEGER NOT NULL REFERENCES communicator(id),
     op          INTEGER NOT NULL REFERENCES operation(id),
@@ -303,10 +304,11 @@ CREATE TABLE transfer (
     time_max_ns INTEGER,
     layer_comm  INTEGER NOT NULL DEFAULT 0 REFERENCES communicator(id),
     within      INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within)
+    site        INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within, site)
 ) WITHOUT ROWID;
 
--- Sums of transfers over ranks, peers, communicators of layers and layer calls.
+-- Sums of transfers over ranks, peers, communicators of layers, layer calls and sites.
 CREATE TABLE transfer_total (
     comm        INTEGER NOT NULL REFERENCES communicator(id),
     op          INTEGER NOT NULL REFERENCES operation(id),
@@ -351,7 +353,7 @@ CREATE TABLE clock (
 -- rank 0. kind 0: an MPI call. 1: what a layer below MPI did; peer as in transfer. 2: a message that the call beginning at cause_ns
 -- sent; peer is the rank it went to (-2: of another MPI_COMM_WORLD). 3: a message that came with the call beginning at cause_ns; posted
 -- counts the receives of its rank as they were posted. source is the sender's rank in the communicator. sequence is the number of a
--- collective call among those on its communicator, the same on all ranks. site is that of an MPI call.
+-- collective call among those on its communicator, the same on all ranks. site is that of the program's call.
 CREATE TABLE event (
     id       INTEGER PRIMARY KEY,
     rank     INTEGER NOT NULL REFERENCES process(rank),
@@ -624,10 +626,11 @@ SELECT c.name AS comm,
        w.role AS role,
        l.name AS layer_comm,
        nullif(v.function, '') AS within,
-       w.memory AS memory
+       w.memory AS memory,
+       s.site AS site
 FROM (
     SELECT comm, op, bucket, way, CASE WHEN rank >= 0 THEN rank END AS rank, CASE WHEN peer >= 0 THEN peer END AS peer,
-           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns, nullif(layer_comm, 0) AS layer_comm, within
+           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns, nullif(layer_comm, 0) AS layer_comm, within, site
     FROM transfer
 ) x
 JOIN communicator c ON c.id = x.comm
@@ -635,7 +638,8 @@ JOIN operation o ON o.id = x.op
 JOIN bucket b ON b.id = x.bucket
 JOIN way w ON w.id = x.way
 LEFT JOIN way v ON v.id = x.within
-LEFT JOIN communicator l ON l.id = x.layer_comm;
+LEFT JOIN communicator l ON l.id = x.layer_comm
+LEFT JOIN sites s ON s.id = x.site;
 
 -- What moved over each device, where it was issued.
 CREATE VIEW devices AS

@@ -368,7 +368,8 @@ impl<'a> Tables<'a> {
         self.operations.insert(transfer.operation);
         let (comm, node_of) = (self.comm(transfer.identity), &self.node_of);
         let layer_comm = self.comm(transfer.context.communicator);
-        self.layers.add(transfer, [comm, layer_comm], |rank| known_by(node_of, rank))
+        let site = self.sites.find(transfer.context.site);
+        self.layers.add(transfer, [comm, layer_comm], site, |rank| known_by(node_of, rank))
     }
 
     fn add_use(&mut self, used: &Use) -> Result<(), Error> {

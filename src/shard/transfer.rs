@@ -79,7 +79,8 @@ pub struct Context {
     pub communicator: u32,
     /// The layer's call that it happened in, by a route that has its function; or 0.
     pub within: u32,
-    pub reserved: u32,
+    /// Where the program made the call that it happened in, or 0.
+    pub site: u32,
 }
 
 /// A communicator of a layer as one of its processes told it.

@@ -301,10 +301,12 @@ pub struct Context {
     pub communicator: Identity,
     /// The route of the layer's call, or 0.
     pub within: u64,
+    /// [`Site::hash`] of the program's call, or 0.
+    pub site: u64,
 }
 
 impl Context {
-    pub const NONE: Context = Context { communicator: NO_COMM, within: 0 };
+    pub const NONE: Context = Context { communicator: NO_COMM, within: 0, site: 0 };
 }
 
 /// What a layer below MPI did between one rank, or node, and one process.

@@ -25,13 +25,15 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    pub fn of(shard: &Shard) -> Numbers {
+    pub fn of(resolved: &Resolved) -> Numbers {
+        let shard = resolved.shard();
         let others = shard.peers.iter().filter(|peer| peer.kind == FOREIGN);
         let routes: HashMap<u32, u64> =
             shard.routes.iter().map(|entry| (entry.number, hash_of(&Route::of(entry)))).collect();
         let context = |entry: &shard::Context| {
             let within = routes.get(&entry.within).copied().unwrap_or(0);
-            (entry.number, Context { communicator: identity(shard, entry.communicator), within })
+            let site = resolved.site(entry.site);
+            (entry.number, Context { communicator: identity(shard, entry.communicator), within, site })
         };
         Numbers {
             contexts: shard.contexts.iter().map(context).collect(),
@@ -132,7 +134,7 @@ pub fn names(resolved: &Resolved) -> Vec<Item> {
 
 pub fn transfers(resolved: &Resolved) -> Vec<Item> {
     let shard = resolved.shard();
-    let numbers = Numbers::of(shard);
+    let numbers = Numbers::of(resolved);
     let is_summed = resolved.detail() == Detail::Comm;
     let counted = shard.transfers.iter().filter(|transfer| transfer.calls as i64 > 0);
     counted

@@ -31,7 +31,7 @@ impl Timeline {
             clock: (header.trace_begin_ns > 0).then_some(clock),
             converted: Converted::of(header, resolved.ns_per_tick()),
             events: events.into_iter(),
-            numbers: Numbers::of(resolved.shard()),
+            numbers: Numbers::of(resolved),
             next: 0,
         }
     }
@@ -65,7 +65,10 @@ impl Timeline {
             context: if event.kind == LAYER { self.numbers.context(event.route) } else { Context::NONE },
             peer: if event.kind == LAYER { self.numbers.peer(event.peer) } else { 0 },
             message,
-            site: event.site().map_or(0, |site| resolved.site(site)),
+            site: match event.kind {
+                LAYER => self.numbers.context(event.route).site,
+                _ => event.site().map_or(0, |site| resolved.site(site)),
+            },
         }))
     }
 }

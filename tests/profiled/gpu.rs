@@ -16,12 +16,12 @@ fn program(mpi: Mpi) -> PathBuf {
     Program { name: "copies", link: vec![standin, "-lpthread".to_owned()] }.compiled(mpi)
 }
 
-fn launch(mpi: Mpi) -> Launch {
+pub fn launch(mpi: Mpi) -> Launch {
     let standin = shared_library("standin_cupti").display().to_string();
     Launch::of(mpi, program(mpi)).ranks(2).variable("COMMSEE_CUPTI", &standin)
 }
 
-fn counted(launch: Launch) -> Launch {
+pub fn counted(launch: Launch) -> Launch {
     launch.preload(library()).preload(hook("gpu")).variable("COMMSEE_HOOKS", "gpu")
 }
 

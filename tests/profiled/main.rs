@@ -24,6 +24,7 @@ mod install;
 mod io;
 mod jobs;
 mod kin;
+mod layer_sites;
 mod layers;
 mod left;
 mod lines;

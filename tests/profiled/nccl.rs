@@ -28,11 +28,11 @@ fn linked(mpi: Mpi, program: &str, folder: &Path, library: &str) -> Launch {
     launch.variable("LD_LIBRARY_PATH", &folder.display().to_string())
 }
 
-fn counted(launch: Launch) -> Launch {
+pub fn counted(launch: Launch) -> Launch {
     launch.preload(common::library()).preload(hook("nccl")).variable("COMMSEE_HOOKS", "nccl")
 }
 
-fn over_oneccl(mpi: Mpi, ranks: usize) -> Option<Launch> {
+pub fn over_oneccl(mpi: Mpi, ranks: usize) -> Option<Launch> {
     let Some(folder) = fetched("oneccl") else {
         skip("oneCCL (its wheel cannot be had here)");
         return None;
@@ -106,7 +106,7 @@ fn ranks_of(ranks: impl Iterator<Item = usize>) -> String {
     all.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
 }
 
-fn check_oneccl(run: &Run, ranks: usize) {
+pub fn check_oneccl(run: &Run, ranks: usize) {
     let path = run.profile_path();
     let (mut wanted, mut found): (Vec<_>, _) =
         ((0..ranks).flat_map(|rank| told(rank, ranks)).collect(), answer(&path, ROWS));

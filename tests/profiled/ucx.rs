@@ -11,7 +11,7 @@ use common::{Launch, Mpi, Program, Run, answer, check_profile, demand, execute, 
 /// The transports over which processes on one node can talk.
 const TRANSPORTS: [&str; 4] = ["posix,self", "sysv,self", "posix,sysv,cma,self", "tcp,self"];
 
-fn combinations() -> impl Iterator<Item = (Mpi, &'static str)> {
+pub fn combinations() -> impl Iterator<Item = (Mpi, &'static str)> {
     Mpi::ALL.into_iter().flat_map(|mpi| TRANSPORTS.map(|transports| (mpi, transports)))
 }
 
@@ -29,15 +29,15 @@ pub fn seen(mpi: Mpi, program: &str, transports: &str) -> Launch {
     over_ucx(Launch::new(mpi, program).preload(hook("ucx")).variable("COMMSEE_HOOKS", "ucx"), transports)
 }
 
-fn number(path: &Path, sql: &str) -> f64 {
+pub fn number(path: &Path, sql: &str) -> f64 {
     Connection::open(path).expect("the profile").query_row(sql, [], |row| row.get(0)).expect(sql)
 }
 
-const P2P_SENDS: &str = "('MPI_Send', 'MPI_Isend', 'MPI_Issend', 'MPI_Ssend', 'MPI_Sendrecv')";
-const P2P_RECEIVES: &str = "('MPI_Recv', 'MPI_Irecv', 'MPI_Mrecv', 'MPI_Sendrecv')";
+pub const P2P_SENDS: &str = "('MPI_Send', 'MPI_Isend', 'MPI_Issend', 'MPI_Ssend', 'MPI_Sendrecv')";
+pub const P2P_RECEIVES: &str = "('MPI_Recv', 'MPI_Irecv', 'MPI_Mrecv', 'MPI_Sendrecv')";
 
 /// Each message of the program is one operation of UCP, with its bytes, from rank to rank, and one that arrives.
-fn messages_agree(path: &Path, of: &str) {
+pub fn messages_agree(path: &Path, of: &str) {
     let asked = format!(
         "SELECT comm, op, src, dst, sum(calls), sum(bytes) FROM matrix WHERE op IN {P2P_SENDS} GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4"
     );

@@ -3,24 +3,24 @@
 //!
 //! Wrappers know nothing of modules: where a thread stands is written down anyway (`in_flight.rs`), and read here.
 
+mod here;
 mod registry;
 
 use std::ffi::{CStr, c_char, c_void};
 use std::mem::offset_of;
 
 use commsee_hook::{
-    COUNTING, Call, Communicator, Counter, Drain, InFlight, LEAST_CALL_BYTES, LayeredCall, NO_OPERATION, NO_ROOM,
-    NOT_WANTED, OFF, OPERATION_SHIFT, OTHER_VERSION, Route, TRACED, ThreadState, VERSION,
+    COUNTING, Call, Communicator, Counter, Drain, InFlight, LayeredCall, NO_OPERATION, NO_ROOM, NOT_WANTED, OFF,
+    OTHER_VERSION, Route, ThreadState, VERSION,
 };
 use vocabulary::settings;
 use vocabulary::shard::{self as image, InFlightCall, NO_COMM, ROUTE_BITS, Role};
 
 use crate::guest::{clock, guard, say, state};
 use crate::record::buckets;
-use crate::thread::Thread;
 use crate::thread::layer_calls::LayerCall;
 use crate::thread::transfers::{Entry, Transferred};
-use crate::{sites, thread, trace};
+use crate::{sites, trace};
 
 /// What is known so far goes into the shard, which has just been made.
 pub fn start() {
@@ -72,26 +72,13 @@ pub unsafe extern "C" fn commsee_hook_open(version: u32, module: *const c_char) 
 
 /// What modules have counted in this thread, while anything may be.
 fn counters() -> Option<&'static Transferred> {
-    here()?.hooks.get()
-}
-
-/// This thread, perhaps in the midst of a call, while layers may be counted.
-#[inline(always)]
-fn here() -> Option<&'static Thread> {
-    if state::layers_are_off() { None } else { thread::of_run() }
-}
-
-/// The same where it has been seen before.
-#[inline(always)]
-fn known() -> Option<&'static Thread> {
-    // SAFETY: null, or this thread, which is never freed.
-    if state::layers_are_off() { None } else { unsafe { thread::pointer().as_ref() } }
+    here::thread()?.hooks.get()
 }
 
 /// The same where this thread has been here before, without a call that would have registers saved.
 #[inline(always)]
 fn known_counters() -> Option<&'static Transferred> {
-    known()?.hooks.known()
+    here::known()?.hooks.known()
 }
 
 #[unsafe(no_mangle)]
@@ -106,97 +93,6 @@ pub unsafe extern "C" fn commsee_hook_word(module: i32) -> *mut u64 {
 #[inline(never)]
 fn first_word(module: i32) -> *mut u64 {
     counters().and_then(|own| own.word(module)).unwrap_or(std::ptr::null_mut())
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn commsee_hook_here(call: *mut Call) -> i32 {
-    if !state::layers_are_on() {
-        return 0;
-    }
-    // SAFETY: the module passes a place.
-    let Some(thread) = known() else { return unsafe { first_here(call) } };
-    // SAFETY: the module passes a place. Where a thread stands is written by itself alone, before it came here.
-    unsafe {
-        match thread.hooks.known() {
-            Some(own) => fill(own, thread, call),
-            None => first_here(call),
-        }
-    }
-}
-
-#[cold]
-#[inline(never)]
-unsafe fn first_here(call: *mut Call) -> i32 {
-    // SAFETY: as above.
-    unsafe {
-        match here().and_then(|thread| Some((thread.hooks.get()?, thread))) {
-            Some((own, thread)) => fill(own, thread, call),
-            None => 0,
-        }
-    }
-}
-
-#[inline(always)]
-unsafe fn fill(own: &Transferred, thread: &Thread, call: *mut Call) -> i32 {
-    // SAFETY: the module passes a call that begins with its size.
-    unsafe {
-        if (*call).size != LEAST_CALL_BYTES || !own.layers.are_none() {
-            return fill_layered(own, thread, call);
-        }
-        call.write(innermost(own, thread));
-    }
-    1
-}
-
-/// The MPI call that the thread is in.
-#[inline(always)]
-fn innermost(own: &Transferred, thread: &Thread) -> Call {
-    let flags = if trace::is_on() { TRACED } else { 0 };
-    match thread.in_flight.innermost() {
-        Some(innermost) => Call {
-            comm: own.communicator(innermost),
-            operation: (innermost.word >> OPERATION_SHIFT) as u16,
-            flags,
-            sequence: innermost.begin_ticks,
-            thread: innermost.thread,
-            ..Call::NONE
-        },
-        None => Call { flags, thread: thread.in_flight.thread(), ..Call::NONE },
-    }
-}
-
-/// With the layer call that the thread is in; no further than the module's structure goes.
-#[cold]
-#[inline(never)]
-unsafe fn fill_layered(own: &Transferred, thread: &Thread, call: *mut Call) -> i32 {
-    // SAFETY: as above.
-    let size = unsafe { (*call).size };
-    if size < LEAST_CALL_BYTES {
-        return 0;
-    }
-    let here = Call { size, ..innermost(own, thread) };
-    let mut full = LayeredCall {
-        size: here.size,
-        comm: here.comm,
-        operation: here.operation,
-        flags: here.flags,
-        thread: here.thread,
-        sequence: here.sequence,
-        ..LayeredCall::NONE
-    };
-    if let Some(layer) = own.layers.innermost(&thread.in_flight) {
-        full.context = layer.context;
-        full.layer_route = layer.route;
-        full.layer_communicator = layer.communicator;
-        full.layer_module = layer.module;
-        full.layer_sequence = layer.sequence;
-    }
-    // SAFETY: the module says that it has room for so many bytes.
-    unsafe {
-        let bytes = (here.size as usize).min(size_of::<LayeredCall>());
-        std::ptr::copy_nonoverlapping((&raw const full).cast::<u8>(), call.cast(), bytes);
-    }
-    1
 }
 
 /// What a module passed, as far as it goes: what it does not know is as in `none`.
@@ -296,9 +192,9 @@ unsafe extern "C" fn enter(module: i32, route: u32, communicator: u32, sequence:
         return 0;
     }
     let entered = || {
-        let thread = here()?;
+        let thread = here::thread()?;
         let own = thread.hooks.get()?;
-        let context = own.layers.context(communicator, route, || registry::context(communicator, route));
+        let context = own.layers.context((communicator, route, here::site(thread)), registry::context);
         let begin_ticks = thread.in_flight.innermost().map_or(0, |innermost| innermost.begin_ticks);
         let (context, module) = (context << ROUTE_BITS, u32::try_from(module).ok()?);
         let call = LayerCall { module, route, communicator, context, sequence, stack, begin_ticks };
@@ -318,12 +214,11 @@ pub unsafe extern "C" fn commsee_hook_leave(entered: u32) {
 pub unsafe extern "C" fn commsee_hook_on(call: *mut Call, communicator: u32) {
     let context = || {
         // SAFETY: the module passes a call.
-        let within = match unsafe { (*call).context } >> ROUTE_BITS {
-            0 => 0,
-            context => registry::within(context),
+        let (_, within, site) = match unsafe { (*call).context } >> ROUTE_BITS {
+            0 => (0, 0, 0),
+            context => registry::belonging(context),
         };
-        let ask = || registry::context(communicator, within);
-        Some(counters()?.layers.context(communicator, within, ask) << ROUTE_BITS)
+        Some(counters()?.layers.context((communicator, within, site), registry::context) << ROUTE_BITS)
     };
     if let Some(context) = guard::guarded(context).flatten() {
         // SAFETY: as above.
@@ -403,14 +298,18 @@ pub unsafe extern "C" fn commsee_hook_add(counted: *mut u64, bytes: u64, duratio
     unsafe { Entry::of_counted(counted) }.add(bytes, duration_ns);
 }
 
+/// The thread pointer of no thread.
+static NEVER: u64 = 0;
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_thread_of(state: *mut ThreadState) -> i32 {
     let known = || {
-        let thread = here()?;
+        let thread = here::thread()?;
         let own = thread.hooks.get()?;
         Some(ThreadState {
             owner: own.layers.own(),
-            outside: own.layers.outside(),
+            // Each site counts apart: a module that remembers an answer would mix them.
+            outside: if sites::are_counted() { &raw const NEVER } else { own.layers.outside() },
             state: state::address_for_layers(),
             epoch: state::epoch_address(),
             call: thread.in_flight.address().cast(),

@@ -43,12 +43,15 @@ struct Registry {
     counted: [u32; MODULES],
     communicators_written: usize,
     communicator_block: Entries<LayerCommunicator>,
-    contexts: Numbered<(u32, u32)>,
+    contexts: Numbered<Belonging>,
     context_block: Entries<Context>,
     drains: [Option<(Drain, usize)>; MODULES],
     /// Names of modules that speak another version.
     strangers: Vec<String>,
 }
+
+/// What a context is: a layer's communicator, the route of a layer's call, and the site of the program's. Each may be 0.
+type Belonging = (u32, u32, u32);
 
 /// A communicator, and where it stands in the shard.
 struct Known {
@@ -195,24 +198,25 @@ pub fn is_refused(name: &str) -> bool {
 /// No key or event has room for more.
 const MOST_CONTEXTS: usize = (1 << (u32::BITS - ROUTE_BITS)) - 1;
 
-/// The number of a context: a layer's communicator, and the route of a layer's call. Either may be 0; both are none.
-pub fn context(communicator: u32, within: u32) -> u32 {
+/// The number of a context, 0 is none.
+pub fn context(belonging: Belonging) -> u32 {
     with(|registry| {
+        let (communicator, within, _) = belonging;
         let contexts = &registry.contexts;
-        let is_full = contexts.all.len() >= MOST_CONTEXTS && !contexts.numbers.contains_key(&(communicator, within));
+        let is_full = contexts.all.len() >= MOST_CONTEXTS && !contexts.numbers.contains_key(&belonging);
         let is_known =
             communicator as usize <= registry.communicators.len() && within as usize <= registry.routes.all.len();
-        match (communicator, within) {
-            (0, 0) => 0,
+        match belonging {
+            (0, 0, 0) => 0,
             _ if is_full || !is_known => 0,
-            key => registry.contexts.number(key),
+            _ => registry.contexts.number(belonging),
         }
     })
 }
 
-/// The route of the layer's call that a context is within.
-pub fn within(context: u32) -> u32 {
-    with(|registry| registry.contexts.all.get((context as usize).wrapping_sub(1)).map_or(0, |(_, within)| *within))
+/// What a context is.
+pub fn belonging(context: u32) -> Belonging {
+    with(|registry| registry.contexts.all.get((context as usize).wrapping_sub(1)).copied().unwrap_or_default())
 }
 
 /// A communicator of a layer: its own identity and rank, and the rest of its entry. Without a layer it is the module's.
@@ -299,9 +303,8 @@ impl Registry {
             self.communicators_written += 1;
         }
         let block = &mut self.context_block;
-        self.contexts.write(|number, (communicator, within)| {
-            let entry = Context { number, communicator: *communicator, within: *within, reserved: 0 };
-            block.add(entry).map(|_| ())
+        self.contexts.write(|number, &(communicator, within, site)| {
+            block.add(Context { number, communicator, within, site }).map(|_| ())
         });
     }
 }

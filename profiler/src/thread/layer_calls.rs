@@ -32,8 +32,8 @@ pub struct Layers {
     /// The same where no call is known.
     outside: Cell<u64>,
     calls: [Cell<LayerCall>; MOST],
-    /// The context that was asked for last: communicator and route, and its number.
-    last: Cell<((u32, u32), u32)>,
+    /// The context that was asked for last: communicator, route and site, and its number.
+    last: Cell<((u32, u32, u32), u32)>,
 }
 
 impl Layers {
@@ -45,7 +45,7 @@ impl Layers {
             owner: Cell::new(0),
             outside: Cell::new(0),
             calls: [const { Cell::new(NONE) }; MOST],
-            last: Cell::new(((0, 0), 0)),
+            last: Cell::new(((0, 0, 0), 0)),
         }
     }
 
@@ -115,14 +115,14 @@ impl Layers {
         self.set_depth(0);
     }
 
-    /// The number of a context, which `ask` knows.
-    pub fn context(&self, communicator: u32, route: u32, ask: impl FnOnce() -> u32) -> u32 {
+    /// The number of a context (communicator, route and site), which `ask` knows.
+    pub fn context(&self, context: (u32, u32, u32), ask: impl FnOnce((u32, u32, u32)) -> u32) -> u32 {
         let (last, number) = self.last.get();
-        if last == (communicator, route) && number != 0 {
+        if last == context && (number != 0 || context == (0, 0, 0)) {
             return number;
         }
-        let number = ask();
-        self.last.set(((communicator, route), number));
+        let number = ask(context);
+        self.last.set((context, number));
         number
     }
 }

@@ -15,6 +15,9 @@ pub struct Layers {
     pub calls: SelectCalls,
     #[command(flatten)]
     pub routes: SelectRoutes,
+    /// Call sites, by line, file or function: grid.c:88,halo::*, also of outer frames [needs run --sites]
+    #[arg(long, value_name = "LIST", hide_short_help = true, help_heading = "Filters (a call must match all of them)")]
+    pub site: Vec<String>,
     /// Show only the first N entries; 0 shows all
     #[arg(long, value_name = "N", help_heading = "Output")]
     pub top: Option<usize>,

@@ -46,6 +46,8 @@ pub struct Group {
     pub route: i64,
     /// The layer's communicator, where the filter has any.
     pub layer_comm: Option<i64>,
+    /// Where the program made the call, where the filter asks for that.
+    pub site: Option<i64>,
     pub sums: Sums,
 }
 
@@ -55,27 +57,29 @@ impl Filter {
         let among = |numbers: &Option<BTreeSet<i64>>, number| numbers.as_ref().is_none_or(|all| all.contains(&number));
         (self.has_comm(group.comm) || group.layer_comm.is_some_and(|comm| self.has_comm(comm)))
             && (self.has_op(group.op) || self.functions.as_ref().is_some_and(|all| all.contains(&group.route)))
+            && self.has_site(group.site)
             && among(&self.buckets, group.bucket)
             && among(&self.routes, group.route)
     }
 }
 
-/// All groups, of all ranks or of those that the filter leaves; told apart by communicators of layers where the filter has any. Its other
-/// conditions are the caller's.
+/// All groups, of all ranks or of those that the filter leaves; told apart by communicators of layers where the filter has any, and by sites
+/// where it asks for them. Its other conditions are the caller's.
 pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
-    let (sql, values) = if filter.ranks.is_none() && !filter.has_layer_comms {
+    let (sql, values) = if filter.ranks.is_none() && !filter.has_layer_comms && !filter.by_site {
         let sums = "calls, bytes, later, time_ns, time_min_ns, time_max_ns";
-        (format!("SELECT comm, op, bucket, way, {sums}, NULL FROM transfer_total"), Vec::new())
+        (format!("SELECT comm, op, bucket, way, {sums}, NULL, NULL FROM transfer_total"), Vec::new())
     } else {
         let (layer_comm, and_layer_comm) = match filter.has_layer_comms {
             true => ("nullif(x.layer_comm, 0)", ", x.layer_comm"),
             false => ("NULL", ""),
         };
+        let (site, and_site) = if filter.by_site { ("nullif(x.site, 0)", ", x.site") } else { ("NULL", "") };
         let (condition, values) = Filter { ranks: filter.ranks.clone(), ..Filter::default() }.transfer_condition();
         let sql = format!(
             "SELECT x.comm, x.op, x.bucket, x.way, sum(x.calls), sum(x.bytes), sum(x.later), sum(x.time_ns), \
-             min(x.time_min_ns), max(x.time_max_ns), {layer_comm} FROM transfer x WHERE {condition} \
-             GROUP BY x.comm, x.op, x.bucket, x.way{and_layer_comm}"
+             min(x.time_min_ns), max(x.time_max_ns), {layer_comm}, {site} FROM transfer x WHERE {condition} \
+             GROUP BY x.comm, x.op, x.bucket, x.way{and_layer_comm}{and_site}"
         );
         (sql, values)
     };
@@ -89,7 +93,7 @@ pub fn groups(profile: &Profile, filter: &Filter) -> Result<Vec<Group>, Error> {
             time_max_ns: row.get(9)?,
         };
         let (comm, op, bucket, route) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-        Ok(Group { comm, op, bucket, route, layer_comm: row.get(10)?, sums })
+        Ok(Group { comm, op, bucket, route, layer_comm: row.get(10)?, site: row.get(11)?, sums })
     })
 }
 
@@ -140,6 +144,8 @@ pub struct Transfer {
     /// The layer's communicator, and the route of the layer's call that it happened in.
     pub layer_comm: Option<i64>,
     pub within: Option<i64>,
+    /// Where the program made the call.
+    pub site: Option<i64>,
 }
 
 /// Hands over every row that the filter leaves, one by one: there may be millions. What stops it early is the caller's.
@@ -154,7 +160,7 @@ pub fn each(
         top.filter(|top| *top > 0).map(|top| format!(" LIMIT {}", top.min(i64::MAX as usize))).unwrap_or_default();
     let sql = format!(
         "SELECT x.comm, x.op, x.bucket, x.way, x.rank, x.peer, x.calls, x.bytes, x.later, x.time_ns, x.time_min_ns, \
-         x.time_max_ns, nullif(x.layer_comm, 0), nullif(x.within, 0) FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
+         x.time_max_ns, nullif(x.layer_comm, 0), nullif(x.within, 0), nullif(x.site, 0) FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
     );
     profile.query::<(), ()>(&sql, values, |row| {
         let sums = Sums {
@@ -175,6 +181,7 @@ pub fn each(
             sums,
             layer_comm: row.get(12)?,
             within: row.get(13)?,
+            site: row.get(14)?,
         })
     })
 }

@@ -10,9 +10,10 @@ use crate::query::catalog::Catalog;
 use crate::query::filter::Filter;
 use crate::query::layers::amplification::amplifications;
 use crate::query::layers::contributors::{
-    self as query, Contributor, Shown, Subject, communicator, contributors, memory, operation,
+    self as query, Contributor, Shown, Subject, communicator, contributors, memory, operation, site,
 };
 use crate::query::layers::linkage::Layers;
+use crate::query::sites::Spot;
 use crate::query::sort::SortKey;
 use crate::query::source::Source;
 use crate::query::transfers::{Group, Sums, groups};
@@ -72,6 +73,17 @@ pub const BY_MEMORY: View = View {
     ..VIEW
 };
 
+pub const BY_SITE: View = View {
+    flag: Flag::Option { option: "by", value: "site" },
+    name: "contributors by site",
+    help: "of each line of the program [needs run --sites]",
+    meaning: "the same for each line of the program that made the MPI call or, outside of MPI calls, called the layer. Operations without a known line \
+              come last",
+    entries: "lines",
+    ask: |question| ask(question, &BY_SITE, site),
+    ..VIEW
+};
+
 /// A contributor, and what its shares are shares of.
 struct Row {
     subject: Subject,
@@ -96,6 +108,10 @@ const COLUMNS: &[Of] = &[
             _ => Value::Unknown,
         },
     ),
+    Of::record("site", Unit::Text, "the line of the program, with `--by site`", |context, row| match row.subject {
+        Subject::Site(site) => Value::maybe(line(context, site).map(|spot| spot.text.as_str())),
+        _ => Value::Unknown,
+    }),
     Of::record("layer", Unit::Text, "the layer", |_, row| Value::text(&row.of.route.layer)),
     Of::new("function", "function", Unit::Text, "the layer's function", |_, row| Value::text(&row.of.route.function)),
     Of::new("protocol", "protocol", Unit::Text, "the protocol; empty if there is none", |_, row| {
@@ -158,7 +174,7 @@ const LEGEND: &str = "Calls and bytes are counted in the layer, over all ranks; 
 pub const SHOWN: usize = 20;
 
 fn ask(question: &Question, view: &View, subject: fn(&Group, &Catalog) -> Subject) -> Result<Document, Error> {
-    let (context, groups) = match recorded(question, view)? {
+    let (context, groups) = match recorded_by(question, view, view.name == BY_SITE.name)? {
         Ok(recorded) => recorded,
         Err(document) => return Ok(*document),
     };
@@ -184,6 +200,11 @@ fn function(context: &Context, route: i64) -> &str {
     context.catalog.routes.get(&route).map(|route| route.function.as_str()).unwrap_or_default()
 }
 
+/// The line of the program of a site.
+fn line(context: &Context, site: Option<i64>) -> Option<&Spot> {
+    context.catalog.sites.spot(site?).map(|spot| &**spot)
+}
+
 fn section(context: &Context, found: &query::Section) -> Section {
     let layer = &found.layer;
     let bytes = units::bytes(found.total.bytes);
@@ -197,6 +218,10 @@ fn section(context: &Context, found: &query::Section) -> Section {
             let title = context.communicator(number).map(|comm| Value::titled(&comm.name, comm.label.as_deref()));
             let title = title.unwrap_or_else(|| format!("?{number}"));
             (format!("{title} · {layer}"), format!("{bytes}  {share} of {layer}"))
+        }
+        Subject::Site(site) => {
+            let line = line(context, site).map_or_else(|| "-".to_owned(), |spot| spot.sentence());
+            (format!("{line} · {layer}"), format!("{bytes}  {share} of {layer}"))
         }
         Subject::Memory(route) => {
             let memory = context.catalog.routes.get(&route).map_or("", |route| &route.memory);
@@ -223,14 +248,21 @@ pub type WithGroups = (Rc<Context>, Vec<Group>);
 
 /// What views of layers are made of: sums of all ranks that the filter leaves. Where no layer was recorded, a document that says so.
 pub fn recorded(question: &Question, view: &View) -> Result<OrNothing<WithGroups>, Error> {
+    recorded_by(question, view, false)
+}
+
+/// The same, told apart by sites if that is wanted.
+fn recorded_by(question: &Question, view: &View, by_site: bool) -> Result<OrNothing<WithGroups>, Error> {
     let mut context = match resolved(question, view)? {
         Ok(context) => context,
         Err(document) => return Ok(Err(document)),
     };
-    let all = Filter { has_layer_comms: context.filter.has_layer_comms, ..Filter::default() };
-    let whole = groups(&context.profile, &all)?;
+    let Filter { has_layer_comms, ranks, sites, .. } = &*context.filter;
+    let (has_layer_comms, by_site) = (*has_layer_comms, by_site || sites.is_some());
+    let of_ranks = ranks.is_some().then(|| Filter { by_site, ..Filter::clone(&context.filter) });
+    let whole = groups(&context.profile, &Filter { has_layer_comms, by_site, ..Filter::default() })?;
     context.layers = Some(Layers::of(&context.profile, &context.catalog, &whole)?.unwrap_or_default());
-    let groups = if context.filter.ranks.is_some() { groups(&context.profile, &context.filter)? } else { whole };
+    let groups = of_ranks.map_or(Ok(whole), |filter| groups(&context.profile, &filter))?;
     Ok(Ok((Rc::new(context), groups)))
 }
 

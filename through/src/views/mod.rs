@@ -88,6 +88,7 @@ pub const VIEWS: &[View] = &[
     contributors::BY_COMMUNICATOR,
     contributors::BY_OPERATION,
     contributors::BY_MEMORY,
+    contributors::BY_SITE,
     protocols::VIEW,
     crossed::VIEW,
     transfers::VIEW,

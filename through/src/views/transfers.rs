@@ -101,6 +101,9 @@ const COLUMNS: &[Of] = &[
         "where the data lie in the process that recorded it: `host`, `cuda0`",
         |context, row| route(context, row, |route| &route.memory),
     ),
+    Of::record("site", Unit::Text, "the line of the program that made the call", |context, row| {
+        Value::maybe(row.site.and_then(|site| context.catalog.sites.spot(site)).map(|spot| spot.text.as_str()))
+    }),
 ];
 
 fn route<'a>(context: &'a Context, row: &Transfer, of: fn(&Route) -> &String) -> Value<'a> {

@@ -24,6 +24,8 @@ pub struct Filter {
     pub functions: Option<BTreeSet<i64>>,
     /// Whether the profile has communicators of layers.
     pub has_layer_comms: bool,
+    /// Whether what layers did is told apart by the site of the program's call.
+    pub by_site: bool,
     /// Whether there are cells that differ in their phase only.
     pub is_phased: bool,
     pub time: Option<TimeRange>,
@@ -104,9 +106,9 @@ impl Filter {
         membership(&[&key[..], &[("phase", phases)]].concat())
     }
 
-    /// The same over the tables `transfer` and `edge`, of which only the first knows sizes and routes.
+    /// The same over the table `transfer`.
     pub fn transfer_condition(&self) -> (String, Vec<Value>) {
-        let key = [("bucket", &self.buckets), ("way", &self.routes), ("rank", &self.ranks)];
+        let key = [("bucket", &self.buckets), ("way", &self.routes), ("rank", &self.ranks), ("site", &self.sites)];
         self.on_comms(self.of_operations(membership(&key)))
     }
 

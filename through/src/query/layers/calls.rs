@@ -115,11 +115,11 @@ impl Calls {
 
 type Key = (i64, String, String, i64, String);
 
-/// All that the filter leaves, by communicator, function, size and protocol. Nothing with phases, times or sites, which layers do not tell.
+/// All that the filter leaves, by communicator, function, size and protocol. Nothing with phases or times, which layers do not tell.
 pub fn calls(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Calls>, Error> {
     let module = |comm: i64| catalog.communicators.get(&comm).and_then(|comm| comm.layer.as_deref());
     let modules: BTreeSet<&str> = catalog.communicators.values().filter_map(|comm| comm.layer.as_deref()).collect();
-    let is_finer = filter.phases.is_some() || filter.time.is_some() || filter.sites.is_some();
+    let is_finer = filter.phases.is_some() || filter.time.is_some();
     if modules.is_empty() || is_finer {
         return Ok(Vec::new());
     }

@@ -23,6 +23,8 @@ pub enum Subject {
     Function(i64),
     /// Where the data lie, by a route that has it.
     Memory(i64),
+    /// The line of the program's call, by a site that has it.
+    Site(Option<i64>),
 }
 
 /// The communicator that a group is told under: that of its layer, where the layer has its own, else MPI's.
@@ -48,6 +50,11 @@ pub fn memory(group: &Group, catalog: &Catalog) -> Subject {
     let own = catalog.routes.get(&group.route).map(|route| &route.memory);
     let first = catalog.routes.iter().find(|(_, route)| Some(&route.memory) == own);
     Subject::Memory(first.map_or(group.route, |(number, _)| *number))
+}
+
+/// The line of the program that a group is told under.
+pub fn site(group: &Group, catalog: &Catalog) -> Subject {
+    Subject::Site(group.site.and_then(|site| catalog.sites.same_line(site)))
 }
 
 /// One function over one transport and device.
@@ -152,6 +159,7 @@ fn is_special(subject: Subject, catalog: &Catalog) -> bool {
         Subject::Op(op) => catalog.operations.get(&op).is_none_or(|op| op.is_none()),
         Subject::Function(_) => false,
         Subject::Memory(route) => catalog.routes.get(&route).is_none_or(|route| route.memory.is_empty()),
+        Subject::Site(site) => site.is_none(),
     }
 }
 
@@ -165,6 +173,7 @@ fn name(subject: Subject, catalog: &Catalog) -> Option<(u64, char, u64, &str)> {
         Subject::Op(op) => catalog.operations.get(&op).map(|op| (0, ' ', 0, op.name.as_str())),
         Subject::Function(route) => catalog.routes.get(&route).map(|route| (0, ' ', 0, route.function.as_str())),
         Subject::Memory(route) => catalog.routes.get(&route).map(|route| (0, ' ', 0, route.memory.as_str())),
+        Subject::Site(site) => catalog.sites.spot(site?).map(|spot| (0, ' ', 0, spot.text.as_str())),
     }
 }
 

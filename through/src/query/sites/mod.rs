@@ -95,6 +95,12 @@ impl Sites {
         self.of_frame(self.sites.get(&site)?.frame).first()
     }
 
+    /// The first site whose innermost line is the same: sites differ in what is around it.
+    pub fn same_line(&self, site: i64) -> Option<i64> {
+        let line = self.spot(site)?;
+        self.sites.keys().copied().find(|other| self.spot(*other) == Some(line))
+    }
+
     /// All functions that a call was made in, the innermost first, with those that were inlined.
     pub fn stack(&self, site: i64) -> Vec<&Rc<Spot>> {
         let mut stack = Vec::new();
