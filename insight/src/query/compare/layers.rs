@@ -154,9 +154,14 @@ fn turns(sides: [&[Run]; 2]) -> Vec<Turn> {
     turns
 }
 
+/// A layer, and the sizes of its messages: more than the first, and at most the second.
+type Sizes<'a> = (&'a str, u64, Option<u64>);
+/// Calls and bytes by protocol.
+type Protocols<'a> = BTreeMap<&'a str, (i64, u64)>;
+
 /// By layer of messages and size: how most bytes were sent in all runs of a side; of messages without any, most of these.
-fn main_protocols(runs: &[Run]) -> BTreeMap<(&str, u64, Option<u64>), &str> {
-    let mut sums: BTreeMap<(&str, u64, Option<u64>), BTreeMap<&str, (i64, u64)>> = BTreeMap::new();
+fn main_protocols(runs: &[Run]) -> BTreeMap<Sizes<'_>, &str> {
+    let mut sums: BTreeMap<Sizes, Protocols> = BTreeMap::new();
     for moved in runs.iter().flat_map(|run| &run.moved).filter(|moved| moved.role == Role::Message) {
         let key = (moved.layer.as_str(), moved.bucket.0, moved.bucket.1);
         add(sums.entry(key).or_default().entry(&moved.protocol).or_default(), moved);

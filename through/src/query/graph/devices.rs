@@ -44,7 +44,7 @@ pub fn devices(flows: &[Flow], catalog: &Catalog, used: &Used, ends: &Ends) -> G
     for flow in wanted {
         let route = flow.route.and_then(|route| catalog.routes.get(&route)).cloned().unwrap_or_default();
         let mut stations = vec![sketch.process(flow.from)];
-        stations.extend(between(flow, &route, &used, &mut sketch));
+        stations.extend(between(flow, &route, used, &mut sketch));
         stations.push(sketch.process(flow.to));
         for hop in stations.windows(2) {
             sketch.edge(hop[0], hop[1], &route.transport, flow);
