@@ -10,9 +10,16 @@ use rusqlite::Connection;
 
 #[test]
 fn steps_stripes_and_applications() {
-    for way in
-        ["twosided", "persistent", "put", "shared", "alltoallv", "shared/twosided/put", "get/alltoallv/persistent"]
-    {
+    for way in [
+        "twosided",
+        "persistent",
+        "put",
+        "get",
+        "shared",
+        "alltoallv",
+        "shared/twosided/put",
+        "get/alltoallv/persistent",
+    ] {
         right(
             4,
             &[

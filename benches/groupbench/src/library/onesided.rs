@@ -86,15 +86,27 @@ struct Epoch {
     is_put: bool,
 }
 
-impl Exchange for Epoch {
-    fn arm(&mut self) {
+impl Epoch {
+    fn expose(&self) {
         if let Some(group) = self.exposed {
             // SAFETY: what the peers access is not touched before `wait`.
             unsafe { ffi::MPI_Win_post(group, 0, self.window) };
         }
     }
+}
+
+impl Exchange for Epoch {
+    fn arm(&mut self) {
+        if self.is_put {
+            self.expose();
+        }
+    }
 
     fn start(&mut self) {
+        // What others get from this rank may have arrived in the step before: they wait for it here.
+        if !self.is_put {
+            self.expose();
+        }
         let Some(group) = self.accessed else { return };
         // SAFETY: within the peer's window, as its layout says.
         unsafe {
