@@ -20,5 +20,6 @@ const stepBars = (wholes, stepsOf, named, label, width) => {
     }
     picture.append(svg("text", { x: left + x(before) + 6, y: y + 15 }, secondsText(before)));
   });
-  return el("div", { class: "scroll" }, picture);
+  const steps = Math.max(...bars.map((bar) => bar.parts.length));
+  return [legend([[REST, "whole"], ...range(steps).map((at) => [KINDS[at % KINDS.length], `step ${at + 1}`])]), el("div", { class: "scroll" }, picture)];
 };

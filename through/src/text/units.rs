@@ -28,6 +28,7 @@ pub fn precise_time(ns: i64) -> String {
 
 fn rounded(ns: i64, digits: usize) -> String {
     match ns {
+        ..0 => format!("-{}", rounded(ns.saturating_neg(), digits)),
         0 => "0 s".to_owned(),
         1..=999 => format!("{ns} ns"),
         _ => scaled(ns as f64, 1000.0, &TIMES, digits),
@@ -116,6 +117,7 @@ mod tests {
         assert_eq!(time(999_950), "1.00 ms");
         assert_eq!(time(12_345_678), "12.3 ms");
         assert_eq!(time(12_345_678_901_234), "12346 s");
+        assert_eq!((time(-12_345_678), time(-5)), ("-12.3 ms".to_owned(), "-5 ns".to_owned()));
         assert_eq!(precise_time(12_345_678_901), "12.35 s");
         assert_eq!(precise_time(999_960_000), "1.000 s");
     }
