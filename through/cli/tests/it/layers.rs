@@ -350,7 +350,7 @@ fn sums_over_ranks_are_shown_and_single_ranks_refused() {
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     db.execute_batch(
         "INSERT INTO metadata VALUES ('detail', 'comm'); CREATE TEMP TABLE t AS SELECT comm, op, bucket, way, -1, -1, \
-         sum(calls), sum(bytes), sum(later), sum(time_ns), min(time_min_ns), max(time_max_ns), 0, 0 FROM transfer GROUP BY 1, 2, 3, 4; \
+         sum(calls), sum(bytes), sum(later), sum(time_ns), min(time_min_ns), max(time_max_ns), 0, 0, 0 FROM transfer GROUP BY 1, 2, 3, 4; \
          DELETE FROM transfer; INSERT INTO transfer SELECT * FROM t",
     )
     .unwrap();
