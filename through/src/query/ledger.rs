@@ -104,7 +104,7 @@ pub fn ledger(profile: &Profile, catalog: &Catalog, ranks: Option<&BTreeSet<i64>
         unreturned_ns,
         entries,
         end_skew_ns: i128::from(ranks) * i128::from(run_time_ns) - wall_ns,
-        factors: factors(&processes, run_time_ns, |process| process.wall_ns - process.mpi_ns),
+        factors: factors(&processes, run_time_ns, |process| process.wall_ns.saturating_sub(process.mpi_ns)),
     })
 }
 
