@@ -117,7 +117,9 @@ impl Clone {
         fs::create_dir_all(clone.path("scripts")).unwrap();
         fs::copy(super::workspace().join("test"), clone.path("test")).unwrap();
         for entry in fs::read_dir(super::workspace().join("scripts")).unwrap().map(|entry| entry.unwrap()) {
-            fs::copy(entry.path(), clone.path("scripts").join(entry.file_name())).unwrap();
+            if entry.path().is_file() {
+                fs::copy(entry.path(), clone.path("scripts").join(entry.file_name())).unwrap();
+            }
         }
         let stand_in = |name: &str, program: &str| symlink(program, clone.path("bin").join(name)).unwrap();
         PROGRAMS.iter().for_each(|name| stand_in(name, "/bin/true"));

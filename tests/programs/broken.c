@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -248,6 +249,25 @@ MOVING(pwrite64, pwrite, (int fd, const void *from, size_t bytes, off64_t at), (
 MOVING(read, read, (int fd, void *to, size_t bytes), (fd, to, bytes), (fd, to, bytes / 2))
 MOVING(pread, pread, (int fd, void *to, size_t bytes, off_t at), (fd, to, bytes, at), (fd, to, bytes / 2, at))
 MOVING(pread64, pread, (int fd, void *to, size_t bytes, off64_t at), (fd, to, bytes, at), (fd, to, bytes / 2, at))
+
+/* By its number, which old C libraries have no function for. */
+long syscall(long number, ...)
+{
+    long words[6];
+    va_list list;
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        words[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_renameat2 && FAILS(renameat2))
+        FAIL_WITH(-1);
+    if (number == SYS_getrandom && FAILS(getrandom)) {
+        if (error)
+            FAIL_WITH(-1);
+        words[1] /= 2;
+    }
+    return REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
+}
 MOVING(getrandom, getrandom, (void *to, size_t bytes, unsigned flags), (to, bytes, flags), (to, bytes / 2, flags))
 
 /* It returns the error instead of setting errno. */

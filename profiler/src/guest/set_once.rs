@@ -41,6 +41,7 @@ impl Flag {
     }
 
     /// SAFETY: before recording starts: nobody reads it meanwhile who would go another way by it.
+    #[cfg_attr(target_arch = "aarch64", allow(dead_code))]
     pub unsafe fn raise(&self) {
         // SAFETY: as demanded.
         unsafe { *self.0.get() = true };

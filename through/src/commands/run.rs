@@ -102,8 +102,7 @@ fn unprofiled(evidence: &Evidence) {
         }
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
-            say("- the job ended before that, or the program does not call it;");
-            say("- it has no MPI: `--hooks nccl,gpu` records NCCL's calls and GPU copies;");
+            say("- the job ended before that, or has no MPI: then add --hooks nccl,gpu;");
             say("- it opens libmpi.so (ctypes, Julia): read docs/howto/languages.md;");
             say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
             say("- the launcher drops LD_PRELOAD: use `through exec -- PROGRAM`;");

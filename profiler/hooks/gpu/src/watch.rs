@@ -196,7 +196,7 @@ unsafe extern "C" fn called(_data: *mut c_void, _domain: c_int, _function: u32, 
         let mut call = Call::NONE;
         // SAFETY: the call may be written.
         let mut is_here = || unsafe { module.here(&raw mut call) };
-        if !is_here() && !(module.begin() && is_here()) {
+        if !(is_here() || module.begin() && is_here()) {
             return;
         }
         // SAFETY: this thread's own; or null.
