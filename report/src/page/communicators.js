@@ -31,7 +31,7 @@ view("communicators", (body) => {
   if (!groups.length) return fill(body, onLayers() ?? nothing());
   const longest = ofLongest(groups), isLongest = longest !== null && option("of", "all") === "longest";
   const shown = (isLongest ? [...longest].sort(descending((group) => group.time_ns)) : groups).filter((group) => group.time_ns > 0).slice(0, 20);
-  const used = [...new Set(shown.flatMap((group) => [...group.ops.keys()]))].filter((op) => opColours().has(op));
+  const used = [...new Set(shown.flatMap((group) => [...group.ops.keys()]))];
   const rows = shown.map((group) => ({ label: group.title, text: `${timeText(group.time_ns)}, ${isLongest ? `rank ${group.rank}` : percentText(group.time_ns, all)}`, go: () => go(group.filter),
     parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${group.title}, ${ops[op].name}: ${timeText(ns)}, ${percentText(ns, group.time_ns)}`]) }));
   const sizes = new Map();
@@ -50,7 +50,7 @@ view("communicators", (body) => {
     tools(picker("by", "communicators: ", [["families", "those made alike as one"], ["comm", "each communicator"]], "families"), longest ? picker("of", "time of ", [["all", "all ranks"], ["longest", "the rank with the most"]], "all") : null),
     el("figure", {}, el("figcaption", {}, shown.length < groups.length ? `The ${shown.length} heaviest of ${groups.length} lines; select one to see only it` : "Select a line to see only it"),
       bars(rows, { width: roomOf(body), label: `MPI time by communicator and operation; the heaviest is ${shown[0]?.title ?? "none"}` }),
-      legend([...used.map((op) => [opColour(op), shortOp(ops[op])]), ...(shown.some((group) => [...group.ops.keys()].some((op) => !opColours().has(op))) ? [[REST, "other operations"]] : [])])),
+      opLegend(used)),
     table("communicators", "Calls, bytes and MPI time by communicator, over all ranks", [
       { title: "communicator", name: "communicator", value: (group) => group.title, text: (group) => link(group.title, group.filter) },
       count("of these", "communicators", (group) => group.comms), count("size", "size", (group) => group.first.size ?? null),

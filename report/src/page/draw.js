@@ -1,32 +1,3 @@
-// Colours that colour-blind readers can tell apart: Okabe and Ito for kinds, viridis for quantities.
-const KINDS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442"];
-const REST = "#8d949c";
-const opColours = once(() => {
-  const times = new Float64Array(ops.length);
-  { const { cells, kinds } = counted; for (let at = 0; at < cells.rows; at++) { const op = kinds[cells.kind[at]].op; if (!ops[op].outside) times[op] += cells.time_ns[at]; } }
-  const calls = data.timeline?.calls;
-  if (calls && !counted.cells.rows) for (let at = 0; at < calls.rows; at++) times[calls.op[at]] += calls.length_ns[at];
-  const colours = new Map();
-  range(ops.length).sort(descending((at) => times[at])).slice(0, KINDS.length).forEach((op, at) => colours.set(op, KINDS[at]));
-  return colours;
-});
-const opColour = (op) => opColours().get(op) ?? REST;
-const VIRIDIS = ["440154", "482878", "3e4a89", "31688e", "26828e", "1f9e89", "35b779", "6dcd59", "b4de2c", "fde725"];
-const lut = once(() => {
-  const stops = VIRIDIS.map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
-  return range(256).map((at) => {
-    const place = (at / 255) * (stops.length - 1), low = Math.min(Math.floor(place), stops.length - 2), part = place - low;
-    return [0, 1, 2].map((channel) => Math.round(stops[low][channel] * (1 - part) + stops[low + 1][channel] * part));
-  });
-});
-const shade = (part) => lut()[Math.max(0, Math.min(255, Math.round(part * 255)))];
-const css = ([r, g, b]) => `rgb(${r}, ${g}, ${b})`;
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-// Black or white, whichever is easier to read on it.
-const inkOn = ([r, g, b]) => {
-  const linear = [r, g, b].map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 ? "#000" : "#fff";
-};
 // Where a quantity lies between the least and the most, on a scale.
 const placing = (least, most, isLog) => {
   if (!(most > least)) return () => 1;

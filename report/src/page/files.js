@@ -18,7 +18,7 @@ view("files", (body) => {
   fill(body, el("figure", {}, el("figcaption", {}, shown.length < list.length ? `Time in calls on files: the ${shown.length} heaviest of ${countText(list.length)}` : "Time in calls on files"),
     bars(shown.map((row) => ({ label: row.name, text: `${timeText(row.time_ns)}, ${bytesText(row.bytes_read + row.bytes_written)}`, parts: [...row.ops].sort(descending(([, ns]) => ns)).map(([op, ns]) => [opColour(op), ns, `${row.name}, ${ops[op].name}: ${timeText(ns)}`]) })),
       { width: roomOf(body), label: `Time in calls on files: ${shown.slice(0, 8).map((row) => `${row.name} ${timeText(row.time_ns)}`).join(", ")}` })),
-    legend([...new Set(shown.flatMap((row) => [...row.ops.keys()]))].filter((op) => opColours().has(op)).map((op) => [opColour(op), shortOp(ops[op])])),
+    opLegend(new Set(shown.flatMap((row) => [...row.ops.keys()]))),
     table("files", "Calls on files, over the ranks", [word("file", "file", (row) => row.name), word("communicator", "comm", (row) => comms[row.comm].name),
       ...(areRanksTold ? [count("ranks", "ranks", (row) => row.ranks.size)] : []), count("calls of ranks", "calls", (row) => row.calls), size("read", "bytes_read", (row) => row.bytes_read), size("written", "bytes_written", (row) => row.bytes_written), time("time", "time_s", (row) => row.time_ns)], list, { most: 16 }),
     on.ranked && !areRanksTold ? el("p", { class: "about" }, "These are sums over the ranks: the filter by ranks does not apply here.") : null,

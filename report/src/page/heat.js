@@ -86,5 +86,3 @@ const heatMap = ({ name, label, columns, rows, values, isLog, text, columnName, 
   const scale = most > 0 ? el("p", { class: "scale" }, text(isLog ? least : 0), bar, `${text(most)} ${isLog ? "(logarithmic)" : "(linear)"}`) : null;
   return el("figure", {}, el("div", { class: "map" }, top, left, frame), scale, readout, pinned);
 };
-// Colours of hosts in turn, so that neighbours differ.
-const hostColour = (host) => (hosts.length < 2 ? REST : KINDS[hosts.indexOf(host) % KINDS.length] ?? REST);

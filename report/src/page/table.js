@@ -8,12 +8,7 @@ const csvField = (value, isNumber) => {
 const download = (name, columns, rows) => {
   const lines = [columns.map((column) => csvField(column.name ?? column.title))];
   for (const row of rows) lines.push(columns.map((column) => csvField(column.value(row), column.number)));
-  const url = URL.createObjectURL(new Blob(["\ufeff", lines.map((line) => line.join(",")).join("\n") + "\n"], { type: "text/csv" }));
-  const link = el("a", { href: url, download: `${data.profile.path.replace(/^.*\//, "").replace(/\.db$/, "")}-${name}.csv` });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
+  saved(`${name}.csv`, "text/csv", ["\ufeff", lines.map((line) => line.join(",")).join("\n") + "\n"]);
 };
 // How each table was sorted, and which show all rows: kept while filters change.
 const tableStates = new Map();
