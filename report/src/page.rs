@@ -25,6 +25,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/table.js"),
     include_str!("page/heat.js"),
     include_str!("page/overview.js"),
+    include_str!("page/map.js"),
+    include_str!("page/map_picture.js"),
     include_str!("page/communicators.js"),
     include_str!("page/tree.js"),
     include_str!("page/matrix.js"),
@@ -52,32 +54,37 @@ const VIEWS: &[(&str, &str, &str)] = &[
     ),
     ("findings", "Findings", "What to change, the costliest finding first, each with the view that shows it."),
     ("standing", "In-flight calls", "The call of every rank that had not finished."),
-    ("communicators", "Communicators", "MPI time by communicator and operation, over the ranks."),
-    ("ranks", "Ranks", "MPI time of every rank on the heaviest communicators; who waited, and for how long."),
-    (
-        "matrix",
-        "Messages between ranks",
-        "Row: the rank that sent; column: the rank that received. Collective calls have no messages.",
-    ),
-    ("sizes", "Message sizes", "Calls, bytes and time by operation and message size."),
-    ("tree", "Tree of communicators", "Each communicator below its parent; similar ones share a line."),
-    ("sites", "Call sites", "The code that called MPI: the outermost function is at the top, the width is the time."),
-    ("timeline", "Timeline", "Calls of every rank, and messages as lines from sender to receiver."),
-    ("graph", "Who talks to whom", "Processes, coloured by host, and the messages between them."),
-    ("devices", "Devices", "The devices that carried data from process to process."),
-    ("files", "Files", "Accesses to the files that MPI_File_open opened."),
-    ("layers", "Layers below MPI", "Operations of layers below MPI, by function, transport and device."),
-    (
-        "bench",
-        "What the machine can do",
-        "Measurements by groups of ranks: bandwidth and time by size, by groups, and by active ranks.",
-    ),
+    ("diff", "Changes between runs", "Changes from the first profile to the last one."),
     (
         "runs",
         "Runs and configurations",
         "Runs of each configuration: mean times, how far they lie apart, and how an entry's time goes with the run time.",
     ),
-    ("diff", "Changes between runs", "Changes from the first profile to the last one."),
+    (
+        "map",
+        "Map of communicators",
+        "Ranks across, communicators down: which ranks each communicator has, and their time in it. Click to filter all pictures.",
+    ),
+    ("timeline", "Timeline", "Calls of every rank, and messages as lines from sender to receiver."),
+    ("ranks", "Ranks", "MPI time of every rank on the heaviest communicators; who waited, and for how long."),
+    ("communicators", "Communicators", "MPI time by communicator and operation, over the ranks."),
+    (
+        "matrix",
+        "Messages between ranks",
+        "Row: the rank that sent; column: the rank that received. Collective calls have no messages.",
+    ),
+    ("graph", "Who talks to whom", "Processes, coloured by host, and the messages between them."),
+    ("sizes", "Message sizes", "Calls, bytes and time by operation and message size."),
+    ("sites", "Call sites", "The code that called MPI: the outermost function is at the top, the width is the time."),
+    ("tree", "Tree of communicators", "Each communicator below its parent; similar ones share a line."),
+    ("devices", "Devices", "The devices that carried data from process to process."),
+    ("layers", "Layers below MPI", "Operations of layers below MPI, by function, transport and device."),
+    ("files", "Files", "Accesses to the files that MPI_File_open opened."),
+    (
+        "bench",
+        "What the machine can do",
+        "Measurements by groups of ranks: bandwidth and time by size, by groups, and by active ranks.",
+    ),
     ("meta", "About this run", "Data about the run, and what this page leaves out."),
 ];
 
@@ -184,16 +191,34 @@ fn list_of(findings: &[Told]) -> Markup {
             @for finding in findings {
                 li class=(finding.level) data-topic=(finding.topic) {
                     h3 { span class="level" { (finding.level) } " " (finding.title) }
-                    p class="cost" { (finding.gain) }
-                    p { (finding.text) }
-                    @if !finding.victims.is_empty() {
-                        ul class="chain" { @for victim in &finding.victims { li { (victim) } } }
-                    }
+                    @if finding.chain.len() > 1 { p class="cost" { (finding.gain) } }
+                    (chain(finding))
+                    p { (finding.seen) }
+                    @if !finding.advice.is_empty() { p class="do" { b { "Do this: " } (finding.advice) } }
                     details { summary { "Why" } p { (finding.more) } }
                     p class="more" {
                         a href={ "#" (finding.filters) @if !finding.filters.is_empty() { "&" } "view=" (finding.view) } { "Show it in “" (heading(finding.view)) "”" }
                         code { (finding.command) }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// From the cause to what waits for it, each with its part of the run time as a bar.
+fn chain(finding: &Told) -> Markup {
+    let is_alone = finding.chain.len() == 1;
+    html! {
+        ol class="chain" {
+            @for step in &finding.chain {
+                @let share = units::percent(step.share, 1.0);
+                li class=(format_args!("d{}", step.depth.min(3))) {
+                    span { @if is_alone { (finding.gain) } @else { (step.title) } }
+                    svg viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={ (share) " of the run time" } {
+                        rect width=(format_args!("{:.2}", 100.0 * step.share.clamp(0.0, 1.0))) height="10" {}
+                    }
+                    span class="share" { (units::time(step.time_ns)) ", " (share) }
                 }
             }
         }
@@ -210,11 +235,15 @@ fn meta(words: &Words) -> Markup {
             h3 { "What this page adds up or leaves out" }
             ul class="caps" { @for cap in &words.caps { li { (cap) } } }
         }
-        div class="scroll" tabindex="0" role="region" aria-label="Meta data" {
-            table {
-                caption class="unseen" { "Meta data of the profile" }
-                thead { tr { th scope="col" { "key" } th scope="col" { "value" } } }
-                tbody { @for (key, value) in &words.meta { tr { th scope="row" { (key) } td { (value) } } } }
+        @for sentence in &words.about { p { (sentence) } }
+        details {
+            summary { "All that the profile says of itself" }
+            div class="scroll" tabindex="0" role="region" aria-label="Meta data" {
+                table {
+                    caption class="unseen" { "Meta data of the profile" }
+                    thead { tr { th scope="col" { "key" } th scope="col" { "value" } } }
+                    tbody { @for (key, value) in &words.meta { tr { th scope="row" { (key) } td { (value) } } } }
+                }
             }
         }
     }

@@ -16,14 +16,24 @@ pub struct Told {
     pub topic: &'static str,
     pub level: &'static str,
     pub title: String,
-    pub text: String,
+    pub seen: String,
+    pub advice: String,
     pub gain: String,
     pub more: String,
-    pub victims: Vec<String>,
+    /// From the cause to what waits for it.
+    pub chain: Vec<Step>,
     pub command: String,
     /// The view that shows it, and the filters for it: `comm=s0.1&op=MPI_Allreduce`.
     pub view: &'static str,
     pub filters: String,
+}
+
+/// A finding, or a wait that it explains: its part of the run time, per rank.
+pub struct Step {
+    pub depth: usize,
+    pub title: String,
+    pub time_ns: i64,
+    pub share: f64,
 }
 
 /// The operation on a communicator that took most MPI time.
@@ -77,14 +87,33 @@ fn told(run: &Run, finding: &Finding, views: &[&'static str]) -> Told {
         topic: finding.topic.name,
         level: item.level,
         title: cut(&text(&item.title), TITLE_COLUMNS).into_owned(),
-        text: paragraph(&item.text),
+        seen: paragraph(&finding.seen(run)),
+        advice: paragraph(&finding.advice(run)),
         gain: item.gain,
         more: item.more,
-        victims: item.victims.iter().map(|victim| cut(&text(victim), TITLE_COLUMNS).into_owned()).collect(),
+        chain: chain(run, finding),
         command: item.command,
         view,
         filters: filters.join("&"),
     }
+}
+
+/// First what the run gains, then what each rank waits that waits for it.
+fn chain(run: &Run, finding: &Finding) -> Vec<Step> {
+    let mut steps = vec![step(run, finding, 0, finding.gain_ns)];
+    finding.explains.iter().for_each(|victim| below(run, victim, 1, &mut steps));
+    steps
+}
+
+fn below(run: &Run, victim: &Finding, depth: usize, steps: &mut Vec<Step>) {
+    let waiting = victim.gain.by_rank().into_values().filter(|ns| *ns > 0).count();
+    steps.push(step(run, victim, depth, victim.gain.sum_ns() / waiting.max(1) as i64));
+    victim.explains.iter().for_each(|next| below(run, next, depth + 1, steps));
+}
+
+fn step(run: &Run, finding: &Finding, depth: usize, time_ns: i64) -> Step {
+    let title = cut(&text(&finding.title(run)), TITLE_COLUMNS).into_owned();
+    Step { depth, title, time_ns, share: run.share(time_ns) }
 }
 
 /// The views that show a topic, the best one first.
@@ -124,7 +153,8 @@ pub fn json(told: &[Told]) -> Value {
     told.iter()
         .map(|one| {
             json!({
-                "topic": one.topic, "level": one.level, "title": one.title, "text": one.text, "gain": one.gain,
+                "topic": one.topic, "level": one.level, "title": one.title, "seen": one.seen, "advice": one.advice, "gain": one.gain,
+                "chain": one.chain.iter().map(|step| json!([step.depth, step.title, step.time_ns])).collect::<Vec<_>>(),
                 "command": one.command, "view": one.view, "filters": one.filters,
             })
         })

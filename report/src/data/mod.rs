@@ -8,6 +8,7 @@ mod findings;
 mod flows;
 mod layers;
 mod lists;
+mod map;
 mod matrix;
 mod meta;
 mod ranks;
@@ -48,6 +49,8 @@ pub struct Words {
     pub findings: Vec<Told>,
     /// Where most of the MPI time went, for runs without findings.
     pub heaviest: Option<findings::Heaviest>,
+    /// What the run was, in sentences.
+    pub about: Vec<String>,
     pub meta: Vec<(String, String)>,
     /// What was added up or left out to keep the page small.
     pub caps: Vec<String>,
@@ -85,6 +88,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     add("version", Some(json!(VERSION)));
     add("profile", Some(meta::profile(&context)));
     add("lists", Some(lists.json(catalog)));
+    add("map", Some(map::map(catalog, &lists, &run.families)));
     let has_ranks = add("ranks", Some(ranks::ranks(catalog))) && catalog.detail != Detail::Comm;
     add("ledger", Some(ranks::ledger(&run, &lists)));
     let has_cells = add("cells", cells::cells(&counted, catalog, &lists, &mut caps));
@@ -109,6 +113,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let views = [
         ("overview", true),
         ("findings", true),
+        ("map", has_cells && catalog.detail != Detail::Comm),
         ("communicators", has_cells),
         ("tree", has_tree),
         ("matrix", has_pairs || has_memories),
@@ -138,6 +143,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         answer: answer(&run),
         findings: told,
         heaviest: findings::heaviest(&run),
+        about: meta::about(&context),
         meta: meta::meta(&context),
         caps,
         views,

@@ -52,14 +52,21 @@ const commColours = once(() => {
 });
 const commColour = (at) => commColours()(comms[at]);
 
-const VIRIDIS = ["440154", "482878", "3e4a89", "31688e", "26828e", "1f9e89", "35b779", "6dcd59", "b4de2c", "fde725"];
-const lut = once(() => {
-  const stops = VIRIDIS.map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
-  return range(256).map((at) => {
-    const place = (at / 255) * (stops.length - 1), low = Math.min(Math.floor(place), stops.length - 2), part = place - low;
-    return [0, 1, 2].map((channel) => Math.round(stops[low][channel] * (1 - part) + stops[low + 1][channel] * part));
-  });
-});
+// Quantities: the more, the further from the ground. ColorBrewer's YlGnBu without its lightest step.
+const QUANTITIES = ["e6f5b2", "c7e9b4", "7fcdbb", "41b6c4", "1d91c0", "225ea8", "253494", "081d58"];
+const luts = new Map();
+const lut = () => {
+  const isTurned = isDark();
+  if (!luts.has(isTurned)) {
+    const stops = QUANTITIES.map((hex) => [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16)));
+    if (isTurned) stops.reverse();
+    luts.set(isTurned, range(256).map((at) => {
+      const place = (at / 255) * (stops.length - 1), low = Math.min(Math.floor(place), stops.length - 2), part = place - low;
+      return [0, 1, 2].map((channel) => Math.round(stops[low][channel] * (1 - part) + stops[low + 1][channel] * part));
+    }));
+  }
+  return luts.get(isTurned);
+};
 const shade = (part) => lut()[Math.max(0, Math.min(255, Math.round(part * 255)))];
 const css = ([r, g, b]) => `rgb(${r}, ${g}, ${b})`;
 const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));

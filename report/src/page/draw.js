@@ -15,12 +15,14 @@ const fit = (text, room) => {
   if (!fit.font) fit.font = measure.font = `12.5px ${getComputedStyle(document.body).fontFamily}`;
   const wide = (shown) => measure.measureText(shown).width;
   if (wide(text) <= room) return text;
-  let end = Math.min(text.length, Math.ceil(room / 3));
-  while (end > 1 && wide(`${text.slice(0, end)}…`) > room) end--;
-  return `${text.slice(0, end)}…`;
+  // Both ends stay: names made alike differ at their ends.
+  let kept = Math.min(text.length - 1, Math.ceil(room / 3));
+  const shown = () => `${text.slice(0, Math.ceil(0.65 * kept))}…${text.slice(text.length - Math.floor(0.35 * kept))}`;
+  while (kept > 2 && wide(shown()) > room) kept--;
+  return shown();
 };
 // Bars of parts, one below the other: { label, parts: [[colour, value, title]], text, go }.
-const bars = (rows, { label, width = 1100, labelWidth = Math.round(Math.min(420, 0.32 * width)), noteWidth = 220 }) => {
+const bars = (rows, { label, width = 1100, labelWidth = Math.round(Math.min(420, 0.32 * width)), noteWidth = Math.min(220, Math.round(0.3 * width)) }) => {
   const height = 24, most = Math.max(...rows.map((row) => sum(row.parts.map(([, value]) => Math.max(0, value)))), 1e-30);
   const room = Math.max(40, width - labelWidth - noteWidth);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${rows.length * height + 2}`, width, role: "img", "aria-label": label });
@@ -42,7 +44,7 @@ const bars = (rows, { label, width = 1100, labelWidth = Math.round(Math.min(420,
 };
 // What a picture may take of the width of its view, which is laid out before it is drawn.
 const widths = new WeakMap();
-const roomOf = (body) => Math.max(480, Math.min(2400, widths.get(body) || 1100));
+const roomOf = (body) => Math.max(300, Math.min(2400, widths.get(body) || 1100));
 // Choices of a view, which are in the fragment too.
 const picker = (key, label, items, otherwise) => {
   const value = option(key, otherwise);

@@ -1,7 +1,7 @@
 // Draws everything that a filter has changed, and goes where the address says.
 const sectionOf = (name) => document.querySelector(`[data-view="${name}"]`);
 // Pictures that a window of the timeline leaves as they are.
-const OF_COUNTERS = ["overview", "communicators", "ranks", "sizes", "tree", "sites", "files"];
+const OF_COUNTERS = ["overview", "map", "communicators", "ranks", "sizes", "tree", "sites", "files"];
 const refresh = () => {
   wanted = readFragment();
   resolve();
@@ -63,7 +63,10 @@ const begin = async () => {
   // A link to where one already is still goes there.
   document.addEventListener("click", (event) => { if (event.target.closest?.("nav a, .findings a")) setTimeout(visit); });
   let closed = [];
-  addEventListener("beforeprint", () => { closed = [...document.querySelectorAll("details:not([open])")]; closed.forEach((node) => (node.open = true)); });
-  addEventListener("afterprint", () => closed.forEach((node) => (node.open = false)));
+  // All of the page, or its summary.
+  const page = document.documentElement;
+  document.querySelector("nav ul").append(el("li", { class: "summary-button" }, el("button", { type: "button", name: "summary", title: "Where the time went, the costliest findings and the map, on one sheet", onclick: () => { page.dataset.print = "summary"; print(); } }, "Print a summary")));
+  addEventListener("beforeprint", () => { if (page.dataset.print) return; closed = [...document.querySelectorAll("details:not([open])")]; closed.forEach((node) => (node.open = true)); });
+  addEventListener("afterprint", () => { delete page.dataset.print; closed.forEach((node) => (node.open = false)); closed = []; });
 };
 begin();

@@ -2,6 +2,7 @@
 view("overview", (body) => {
   const list = range(ranks.rows).filter((at) => on.rank(ranks.rank[at]));
   const room = roomOf(body);
+  const half = room >= 1000 ? Math.floor((room - 48) / 2) : room, size = { width: half, noteWidth: 60, labelWidth: Math.round(Math.min(420, 0.42 * half)) };
   const runTime = Math.max(0, ...list.map((at) => ranks.wall_ns[at]));
   const whole = runTime * list.length;
   const wall = sum(list.map((at) => ranks.wall_ns[at])), mpi = sum(list.map((at) => ranks.mpi_ns[at]));
@@ -34,30 +35,22 @@ view("overview", (body) => {
   add("waiting or moving", "var(--perhaps)", perhaps, "in barriers and all-to-all exchanges: counters tell bounds");
   add(sure + perhaps > 0 ? "moving and other MPI" : "MPI", "var(--moving)", told - sure - perhaps, "moving data, waiting in other calls, and the library's own work");
   if (!isCalls) add("ended early", "var(--ended)", ended, "from the end of a rank to the end of the last");
-  const ledger = el("figure", { "data-figure": "ledger" },
-    el("figcaption", {}, `Ranks times run time: ${several(list.length, "rank")} × ${timeText(runTime)}${isCalls ? ", of which the filters select calls" : ""}`),
+  const ledgerColumns = [word("part", "part", (row) => row.name), time("time of the ranks", "rank_s", (row) => row.ns),
+    { title: "share", name: "share", value: (row) => row.ns / whole, text: (row) => percentText(row.ns, whole), number: true }, word("what it is", "meaning", (row) => row.text)];
+  const ledger = figure("ledger", `Ranks times run time: ${several(list.length, "rank")} × ${timeText(runTime)}${isCalls ? ", of which the filters select calls" : ""}`,
     bars([{ label: "all ranks", parts: parts.map(({ name, colour, ns }) => [colour, ns, `${name}: ${timeText(ns)}, ${percentText(ns, whole)}`]) }],
-      { width: room, label: parts.map(({ name, ns }) => `${name} ${percentText(ns, whole)}`).join(", "), labelWidth: 70, noteWidth: 0 }),
-    legend(parts.map(({ colour, name, ns }) => [colour, `${name}: ${percentText(ns, whole)}`])));
+      { width: half, label: parts.map(({ name, ns }) => `${name} ${percentText(ns, whole)}`).join(", "), labelWidth: 70, noteWidth: 0 }),
+    ledgerColumns, parts, legend(parts.map(({ colour, name, ns }) => [colour, `${name}: ${percentText(ns, whole)}`])));
   const groups = commGroups(option("by", "families") === "families").filter((group) => group.time_ns > 0);
-  const shown = groups.slice(0, 7), rest = groups.slice(7);
-  const half = room >= 1000 ? Math.floor((room - 48) / 2) : room, size = { width: half, noteWidth: 70, labelWidth: Math.round(Math.min(420, 0.38 * half)) };
-  const rows = shown.map((group) => ({ label: group.title, text: percentText(group.time_ns, whole), go: () => go(group.filter),
-    parts: [...group.ops].sort(descending(([, ns]) => ns)).map(([op, ns]) => [opColour(op), ns, `${group.title}, ${ops[op].name}: ${timeText(ns)}`]) }));
-  if (rest.length) rows.push({ label: several(rest.length, "other"), text: percentText(sum(rest.map((group) => group.time_ns)), whole), parts: [[REST, sum(rest.map((group) => group.time_ns)), "others"]] });
-  const about = "Shares are of ranks times run time.";
-  const by = rows.length ? el("figure", { "data-figure": "families" }, el("figcaption", {}, `MPI time by communicator; those made alike are one line. ${about}`),
-    bars(rows, { ...size, label: `MPI time by communicator: ${rows.map((row) => `${row.label} ${row.text}`).join(", ")}` })) : null;
   const calls = groups.flatMap((group) => [...group.ops].map(([op, ns]) => ({ group, op, ns }))).sort(descending((call) => call.ns)).slice(0, 8);
   const callRows = calls.map(({ group, op, ns }) => ({ label: `${shortOp(ops[op])} on ${group.title}`, text: percentText(ns, whole), go: () => go({ ...group.filter, op: [ops[op].name] }), parts: [[opColour(op), ns, `${ops[op].name} on ${group.title}: ${timeText(ns)}`]] }));
-  const heaviest = callRows.length ? el("figure", { "data-figure": "calls" }, el("figcaption", {}, `The heaviest calls. ${about}`), bars(callRows, { ...size, label: `The heaviest calls: ${callRows.map((row) => `${row.label} ${row.text}`).join(", ")}` })) : null;
-  fill(body, facts, ledger, el("div", { class: "columns" }, heaviest, by),
-    folded("ledger", "The ledger as a table", false, () => [table("ledger", "Where the run time of the ranks went", [
-      word("part", "part", (row) => row.name), time("time of the ranks", "rank_s", (row) => row.ns),
-      { title: "share", name: "share", value: (row) => row.ns / whole, text: (row) => percentText(row.ns, whole), number: true }, word("what it is", "meaning", (row) => row.text)], parts),
-    table("calls", "The heaviest calls", [{ title: "operation", name: "op", value: (call) => ops[call.op].name, text: (call) => link(ops[call.op].name, { op: [ops[call.op].name] }) },
+  const callColumns = [{ title: "operation", name: "op", value: (call) => ops[call.op].name, text: (call) => link(ops[call.op].name, { op: [ops[call.op].name] }) },
       { title: "communicator", name: "communicator", value: (call) => call.group.title, text: (call) => link(call.group.title, call.group.filter) }, time("time of the ranks", "rank_s", (call) => call.ns),
-      { title: "share", name: "share", value: (call) => call.ns / whole, text: (call) => percentText(call.ns, whole), number: true }], calls)]));
+      { title: "share", name: "share", value: (call) => call.ns / whole, text: (call) => percentText(call.ns, whole), number: true }];
+  const heaviest = callRows.length ? figure("calls", "The heaviest calls, as shares of ranks times run time", bars(callRows, { ...size, label: `The heaviest calls: ${callRows.map((row) => `${row.label} ${row.text}`).join(", ")}` }), callColumns, calls) : null;
+  fill(body, el("div", { class: "halves" }, el("div", {}, facts, ledger), heaviest),
+    folded("ledger", "The ledger as a table", false, () => [table("ledger", "Where the run time of the ranks went", ledgerColumns, parts),
+    table("calls", "The heaviest calls", callColumns, calls)]));
 });
 view("findings", () => {});
 view("meta", () => {});

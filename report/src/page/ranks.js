@@ -1,4 +1,4 @@
-// What single ranks did: time on the heaviest communicators, and who waited.
+// What single ranks did, and who waited.
 view("ranks", (body) => {
   const waits = waiting();
   const time_ns = new Map();
@@ -12,28 +12,6 @@ view("ranks", (body) => {
   });
   if (!list.length) return fill(body, nothing());
   const parts = [];
-  const all = commGroups(option("by", "families") === "families").filter((group) => group.time_ns > 0);
-  const groups = all.slice(0, 24);
-  if (groups.length && data.cells?.detail !== "comm") {
-    const rowOf = new Map();
-    groups.forEach((group, row) => (group.filter.family.length ? families[group.first.family].members : [group.first.at]).forEach((comm) => rowOf.set(comm, row)));
-    const places = [...new Set(cells.rank)].filter((rank) => rank >= 0 && on.block(rank)).sort((a, b) => a - b);
-    const columnOf = new Map(places.map((rank, at) => [rank, at]));
-    const wide = Math.max(1, Math.ceil(places.length / 2048)), columns = Math.ceil(places.length / wide);
-    const values = new Float64Array(columns * groups.length);
-    for (const at of sums.rows) {
-      const row = rowOf.get(kinds[cells.kind[at]].comm), column = columnOf.get(cells.rank[at]);
-      if (row !== undefined && column !== undefined) values[row * columns + Math.floor(column / wide)] += cells.time_ns[at];
-    }
-    const isLog = option("scale", "log") === "log";
-    const name = (column) => { const first = places[column * wide], last = (places[Math.min(places.length, (column + 1) * wide) - 1] ?? first) + block - 1; return first === last ? `${data.profile.detail === "node" ? "node of rank" : "rank"} ${first}` : `ranks ${first}-${last}`; };
-    if (columns > 0) parts.push(el("h3", {}, "MPI time by communicator and rank"),
-      tools(picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], "log")),
-      heatMap({ name: "ranks", label: `MPI time of ${several(places.length, "rank")} on ${several(groups.length, "communicator")}${all.length > groups.length ? `, the heaviest of ${all.length}` : ""}`, columns, rows: groups.length, values, isLog, text: timeText,
-        rowLabels: groups.map((group) => group.title), columnName: (at) => String(places[at * wide]), columnStrip: hosts.length > 1 ? (at) => hostColour(hostOf(places[at * wide])) : null,
-        describe: (row, column, value) => `${name(column)} (${hostOf(places[column * wide])}) on ${groups[row].title}: ${timeText(value)}`,
-        pin: (row, column) => { const first = places[column * wide]; return el("p", {}, link(`Only ${name(column)}`, { rank: [wide * block > 1 ? `${first}-${first + wide * block - 1}` : String(first)] }), " · ", link(`Only ${groups[row].title}`, groups[row].filter)); } }));
-  }
   const runTime = Math.max(...list.map((row) => row.wall));
   const isCalls = on.comm || on.op || on.bucket || on.phase || on.site;
   const hasWaits = waits.size > 0;
@@ -44,10 +22,11 @@ view("ranks", (body) => {
     const outside = (row) => row.wall - row.mpi, working = (row) => outside(row) - row.unscheduled;
     const isShort = sorted.some((row) => row.unscheduled > 0);
     const layers = [["var(--moving)", (row) => row.wall], ["var(--perhaps)", (row) => outside(row) + Math.min(row.mpi, row.most)], ["var(--waiting)", (row) => outside(row) + Math.min(row.mpi, row.least)], ["var(--none)", outside], ["var(--working)", working]];
-    parts.push(el("h3", {}, hasWaits ? "Ranks sorted by waiting" : "Ranks sorted by MPI time"), el("figure", {},
+    const states = [["working", (row) => row.wall - row.mpi - row.unscheduled], ["without a processor", (row) => row.unscheduled], ["waiting, at least", (row) => row.least], ["waiting, at most", (row) => row.most], ["MPI", (row) => row.mpi]];
+    parts.push(figure("ranks", hasWaits ? "Ranks sorted by waiting" : "Ranks sorted by MPI time",
       svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, preserveAspectRatio: "none", role: "img", "aria-label": `Run time of ${several(sorted.length, "rank")}: rank ${sorted[0].rank} waits most, rank ${sorted.at(-1).rank} least` },
         layers.map(([colour, tops]) => svg("path", { d: stack(tops), fill: colour }))),
-      legend([["var(--working)", "working"], ...(isShort ? [["var(--none)", "without a processor"]] : []), ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
+      [count("rank", "rank", (row) => row.rank), ...states.map(([name, of]) => time(name, `${name.replace(/\W+/g, "_")}_s`, of))], sorted, legend([["var(--working)", "working"], ...(isShort ? [["var(--none)", "without a processor"]] : []), ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
   }
   const columns = [{ title: "rank", name: "rank", value: (row) => row.rank, text: (row) => link(String(row.rank), { rank: [String(row.rank)] }), number: true }, word("host", "host", (row) => row.host), word("state", "state", (row) => row.state),
     time("run time", "wall_s", (row) => row.wall), time("MPI", "mpi_s", (row) => row.mpi), time("working", "working_s", (row) => row.wall - row.mpi - row.unscheduled)];

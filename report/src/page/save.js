@@ -21,10 +21,10 @@ const standalone = (picture) => {
   copy.prepend(svg("rect", { width, height, fill: colourOf("--ground") }));
   return new XMLSerializer().serializeToString(copy);
 };
-// Buttons below a picture. `draw` gives the SVG element, drawn anew or the one on the page; columns and rows are those of a table.
-const savers = (name, draw, columns, rows) => el("div", { class: "tools savers" },
+// Buttons beside the heading of a picture. `draw` gives the SVG element, drawn anew or the one on the page; columns and rows are those of a table.
+const savers = (name, draw, columns, rows) => el("span", { class: "savers" },
   el("button", { type: "button", "data-svg": name, title: "Save this picture as SVG", onclick: () => saved(`${name}.svg`, "image/svg+xml", [standalone(draw())]) }, "SVG"),
   columns ? el("button", { type: "button", "data-csv-of": name, title: "Save its data as CSV", onclick: () => download(name, columns, typeof rows === "function" ? rows() : rows) }, "CSV") : null);
-// A picture with its heading and both buttons.
-const figure = (name, caption, picture, columns, rows, ...more) => el("figure", { "data-figure": name }, caption ? el("figcaption", {}, caption) : null, picture,
-  savers(name, () => (picture.tagName === "svg" ? picture : picture.querySelector("svg")), columns, rows), ...more);
+// A picture with its heading, and both buttons beside that.
+const figure = (name, caption, picture, columns, rows, ...more) => el("figure", { "data-figure": name },
+  el("div", { class: "capped" }, el("figcaption", {}, caption), savers(name, () => (picture.tagName === "svg" ? picture : picture.querySelector("svg")), columns, rows)), picture, ...more);

@@ -201,6 +201,12 @@ impl Finding {
 
     /// What was seen, of the costliest communicator alone, and what to try.
     pub fn text(&self, run: &Run) -> String {
+        let parts = [self.seen(run), self.advice(run)];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What was seen, of the costliest communicator alone.
+    pub fn seen(&self, run: &Run) -> String {
         let comm = self.comm.map(|comm| run.title(comm)).unwrap_or_default();
         let text = self.topic.text;
         let of_one = match self.together {
@@ -215,11 +221,14 @@ impl Finding {
             Some(of_one) if text.starts_with("MPI") => format!("{of_one}: {text}"),
             Some(of_one) => format!("{of_one}: {}{}", text[..1].to_lowercase(), &text[1..]),
         };
-        let text = [text.as_str(), self.known.map_or(self.topic.advice, |known| known.advice)]
-            .into_iter()
-            .filter(|part| !part.is_empty());
-        let ranks = self.own_ranks.as_ref().unwrap_or(&self.ranks);
-        self.filled(run, &text.collect::<Vec<_>>().join(" "), comm, ranks)
+        self.filled(run, &text, comm, self.own_ranks.as_ref().unwrap_or(&self.ranks))
+    }
+
+    /// What to try.
+    pub fn advice(&self, run: &Run) -> String {
+        let comm = self.comm.map(|comm| run.title(comm)).unwrap_or_default();
+        let advice = self.known.map_or(self.topic.advice, |known| known.advice);
+        self.filled(run, advice, comm, self.own_ranks.as_ref().unwrap_or(&self.ranks))
     }
 
     /// Why it has no higher level, where its gain alone would give it one.

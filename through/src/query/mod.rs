@@ -31,6 +31,7 @@ pub mod performed;
 pub mod phases;
 pub mod range;
 pub mod ranks;
+pub mod roles;
 pub mod routes;
 pub mod schema;
 pub mod selection;
