@@ -27,7 +27,7 @@ view("overview", (body) => {
   const add = (name, colour, ns, text) => { if (ns > 0) parts.push({ name, colour, ns, text }); };
   const unscheduled = sum(list.map((at) => ranks.unscheduled_ns[at]));
   if (!isCalls) add("working", "var(--working)", worked - unscheduled, "outside of MPI");
-  if (!isCalls) add("without a processor", "var(--none)", unscheduled, "outside of MPI and ready to run, while others had the processors: an estimate");
+  if (!isCalls) add("without a processor", "var(--starved)", unscheduled, "outside of MPI and ready to run, while others had the processors: an estimate");
   const told = isCalls ? selected : mpi;
   if (isCalls) add("not selected", "var(--none)", whole - selected, "all else that these ranks did");
   const sure = Math.min(least, told), perhaps = Math.min(more, told - sure);

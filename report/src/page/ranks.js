@@ -16,17 +16,17 @@ view("ranks", (body) => {
   const isCalls = on.comm || on.op || on.bucket || on.phase || on.site;
   const hasWaits = waits.size > 0;
   const sorted = [...list].sort((a, b) => b.least + b.most - (a.least + a.most) || b.mpi - a.mpi || a.rank - b.rank);
-  const width = roomOf(body), height = 170, step = width / sorted.length;
+  const room = roomOf(body), width = room >= 1000 ? Math.floor((room - 48) / 2) : room, height = 170, step = width / sorted.length;
   const stack = (tops) => sorted.map((row, at) => `${at ? "L" : "M"}${(at * step).toFixed(2)} ${(height * (1 - tops(row) / runTime)).toFixed(2)}H${((at + 1) * step).toFixed(2)}`).join("") + `V${height}H0Z`;
   if (runTime > 0 && !isCalls) {
     const outside = (row) => row.wall - row.mpi, working = (row) => outside(row) - row.unscheduled;
     const isShort = sorted.some((row) => row.unscheduled > 0);
-    const layers = [["var(--moving)", (row) => row.wall], ["var(--perhaps)", (row) => outside(row) + Math.min(row.mpi, row.most)], ["var(--waiting)", (row) => outside(row) + Math.min(row.mpi, row.least)], ["var(--none)", outside], ["var(--working)", working]];
+    const layers = [["var(--moving)", (row) => row.wall], ["var(--perhaps)", (row) => outside(row) + Math.min(row.mpi, row.most)], ["var(--waiting)", (row) => outside(row) + Math.min(row.mpi, row.least)], ["var(--starved)", outside], ["var(--working)", working]];
     const states = [["working", (row) => row.wall - row.mpi - row.unscheduled], ["without a processor", (row) => row.unscheduled], ["waiting, at least", (row) => row.least], ["waiting, at most", (row) => row.most], ["MPI", (row) => row.mpi]];
     parts.push(figure("ranks", hasWaits ? "Ranks sorted by waiting" : "Ranks sorted by MPI time",
-      svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, preserveAspectRatio: "none", role: "img", "aria-label": `Run time of ${several(sorted.length, "rank")}: rank ${sorted[0].rank} waits most, rank ${sorted.at(-1).rank} least` },
-        layers.map(([colour, tops]) => svg("path", { d: stack(tops), fill: colour }))),
-      [count("rank", "rank", (row) => row.rank), ...states.map(([name, of]) => time(name, `${name.replace(/\W+/g, "_")}_s`, of))], sorted, legend([["var(--working)", "working"], ...(isShort ? [["var(--none)", "without a processor"]] : []), ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
+      svg("svg", { viewBox: `0 0 ${width} ${height + 18}`, width, height: height + 18, role: "img", "aria-label": `Run time of ${several(sorted.length, "rank")}: rank ${sorted[0].rank} waits most, rank ${sorted.at(-1).rank} least` },
+        layers.map(([colour, tops]) => svg("path", { d: stack(tops), fill: colour })), step < 22 ? null : sorted.map((row, at) => svg("text", { x: (at + 0.5) * step, y: height + 14, "text-anchor": "middle", class: "soft" }, String(row.rank)))),
+      [count("rank", "rank", (row) => row.rank), ...states.map(([name, of]) => time(name, `${name.replace(/\W+/g, "_")}_s`, of))], sorted, legend([["var(--working)", "working"], ...(isShort ? [["var(--starved)", "without a processor"]] : []), ...(hasWaits ? [["var(--waiting)", data.waits.exact ? "waiting" : "waiting at least"], ...(data.waits.exact ? [] : [["var(--perhaps)", "waiting or moving"]])] : []), ["var(--moving)", "other MPI"]])));
   }
   const columns = [{ title: "rank", name: "rank", value: (row) => row.rank, text: (row) => link(String(row.rank), { rank: [String(row.rank)] }), number: true }, word("host", "host", (row) => row.host), word("state", "state", (row) => row.state),
     time("run time", "wall_s", (row) => row.wall), time("MPI", "mpi_s", (row) => row.mpi), time("working", "working_s", (row) => row.wall - row.mpi - row.unscheduled)];
@@ -35,5 +35,5 @@ view("ranks", (body) => {
   if (hasWaits && !data.waits.exact) columns.push(time("at most", "wait_max_s", (row) => row.most));
   if (caused.size) columns.push(time("made others wait", "caused_s", (row) => row.caused));
   parts.push(table("ranks", "Run time of every rank", columns, sorted, { most: 16 }));
-  fill(body, ...parts);
+  fill(body, el("div", { class: "halves" }, parts));
 });

@@ -32,6 +32,7 @@ mod output;
 mod own_sizes;
 mod page;
 mod page_layers;
+mod page_map;
 mod phases;
 mod plans;
 mod registry;
