@@ -43,7 +43,7 @@ view("overview", (body) => {
     ledgerColumns, parts, legend(parts.map(({ colour, name, ns }) => [colour, `${name}: ${percentText(ns, whole)}`])));
   const groups = commGroups(option("by", "families") === "families").filter((group) => group.time_ns > 0);
   const calls = groups.flatMap((group) => [...group.ops].map(([op, ns]) => ({ group, op, ns }))).sort(descending((call) => call.ns)).slice(0, 8);
-  const callRows = calls.map(({ group, op, ns }) => ({ label: `${shortOp(ops[op])} on ${group.title}`, text: percentText(ns, whole), go: () => go({ ...group.filter, op: [ops[op].name] }), parts: [[opColour(op), ns, `${ops[op].name} on ${group.title}: ${timeText(ns)}`]] }));
+  const callRows = calls.map(({ group, op, ns }) => ({ label: `${shortOp(ops[op])} on ${group.short}`, text: percentText(ns, whole), go: () => go({ ...group.filter, op: [ops[op].name] }), parts: [[opColour(op), ns, `${ops[op].name} on ${group.title}: ${timeText(ns)}`]] }));
   const callColumns = [{ title: "operation", name: "op", value: (call) => ops[call.op].name, text: (call) => link(ops[call.op].name, { op: [ops[call.op].name] }) },
       { title: "communicator", name: "communicator", value: (call) => call.group.title, text: (call) => link(call.group.title, call.group.filter) }, time("time of the ranks", "rank_s", (call) => call.ns),
       { title: "share", name: "share", value: (call) => call.ns / whole, text: (call) => percentText(call.ns, whole), number: true }];

@@ -34,17 +34,18 @@ const canvasPen = (canvas, width, height) => {
 // `picture` is the finished element.
 const svgPen = (width, height) => {
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height });
-  let into = picture, clips = 0;
+  let into = picture;
   return {
     picture,
     rect: (x, y, wide, high, colour) => into.append(svg("rect", { x, y, width: Math.max(0, wide), height: Math.max(0, high), fill: colourOf(colour) })),
     frame: (x, y, wide, high, colour, thick = 1) => into.append(svg("rect", { x, y, width: wide, height: high, fill: "none", stroke: colourOf(colour), "stroke-width": thick })),
     line: (points, colour, { thick = 1, opacity = 1, dash = [] } = {}) => into.append(svg("polyline", { points: points.map((point) => point.join(",")).join(" "), fill: "none", stroke: colourOf(colour), "stroke-width": thick, "stroke-opacity": opacity, "stroke-dasharray": dash.join(" ") || null })),
     text: (x, y, text, colour = "--ink", { anchor = "start", size = 12, bold = false } = {}) => into.append(svg("text", { x, y, fill: colourOf(colour), "text-anchor": anchor, "font-size": size, "font-weight": bold ? 600 : null, "font-family": "sans-serif" }, text)),
+    // An inner picture shows no more than its own part.
     clip: (x, y, wide, high, draw) => {
-      const id = `clip${clips++}`, group = svg("g", { "clip-path": `url(#${id})` }), outer = into;
-      into.append(svg("clipPath", { id }, svg("rect", { x, y, width: wide, height: high })), group);
-      into = group;
+      const part = svg("svg", { x, y, width: wide, height: high, viewBox: `${x} ${y} ${wide} ${high}` }), outer = into;
+      into.append(part);
+      into = part;
       draw();
       into = outer;
     },

@@ -26,6 +26,13 @@ const addUp = () => {
   sums = { rows, byKind, byComm, byOp };
 };
 const totals = () => Object.fromEntries(MEASURES.map((key) => [key, sum(sums.byKind[key])]));
+// A family's name without what is the same in all: only where no other one has it.
+const shortTitles = once(() => {
+  const heads = new Map(), short = new Map();
+  for (const { head } of data.map.groups) heads.set(head, (heads.get(head) ?? 0) + 1);
+  for (const { head, comms: [first] } of data.map.groups) if (heads.get(head) === 1) short.set(first, head);
+  return short;
+});
 // By communicator, or with those made alike as one: title, members, sums, and time by operation.
 const commGroups = (areFamilies) => {
   const groups = new Map();
@@ -35,7 +42,8 @@ const commGroups = (areFamilies) => {
     if (!groups.has(key)) {
       const title = family === undefined ? titleOf(comm) : families[family].title;
       const filter = family === undefined ? { comm: [comm.name], family: [] } : { family: [comms[families[family].members[0]].name], comm: [] };
-      groups.set(key, { title, first: comm, comms: 0, filter, calls: 0, bytes_sent: 0, bytes_recv: 0, time_ns: 0, ops: new Map() });
+      const short = family === undefined ? title : shortTitles().get(families[family].members[0]) ?? title;
+      groups.set(key, { title, short, first: comm, comms: 0, filter, calls: 0, bytes_sent: 0, bytes_recv: 0, time_ns: 0, ops: new Map() });
     }
     return groups.get(key);
   };
