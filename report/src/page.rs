@@ -191,8 +191,9 @@ fn list_of(findings: &[Told]) -> Markup {
             @for finding in findings {
                 li class=(finding.level) data-topic=(finding.topic) {
                     h3 { span class="level" { (finding.level) } " " (finding.title) }
-                    @if finding.chain.len() > 1 { p class="cost" { (finding.gain) } }
-                    (chain(finding))
+                    @let is_told = finding.chain.len() == 1 && finding.chain[0].time_ns > 0;
+                    @if !is_told { p class="cost" { (finding.gain) } }
+                    @if is_told || finding.chain.len() > 1 { (chain(finding)) }
                     p { (finding.seen) }
                     @if !finding.advice.is_empty() { p class="do" { b { "Do this: " } (finding.advice) } }
                     details { summary { "Why" } p { (finding.more) } }
