@@ -69,6 +69,7 @@ fn calls(table: &str) -> String {
     let mut rules: Vec<(String, String)> = Vec::new();
     let mut functions: Vec<(String, String)> = Vec::new();
     let (mut own_rules, mut own_sizes): (Vec<String>, Vec<bool>) = (Vec::new(), Vec::new());
+    let mut own_arguments: Vec<String> = Vec::new();
     for (number, line) in table.lines().enumerate() {
         let wrong = |what: &str| -> ! { panic!("calls.table:{}: {what}: {line}", number + 1) };
         if line.trim().is_empty() || line.starts_with('#') {
@@ -120,7 +121,7 @@ fn calls(table: &str) -> String {
         let rule = if single { "none" } else { rule };
         let row = format!(
             "Call {{ name: {name:?}, class: Class::{}, since: ({}, {}), large: {}, shape: Shape::{}, rule: {rule:?}, \
-             letter: {letter}, arguments: &[{arguments}] }}",
+             letter: {letter} }}",
             capital(class),
             version[0],
             version[1],
@@ -128,16 +129,20 @@ fn calls(table: &str) -> String {
             capital(shape),
         );
         functions.push((name.to_owned(), row));
+        own_arguments.push(arguments);
         own_sizes.push(own_rules.iter().any(|own| own == rule));
     }
     let mut text = String::new();
     writeln!(text, "/// Every profiled function; an operation's number is its place here.").unwrap();
-    writeln!(text, "pub const CALLS: [Call; {}] = [", functions.len()).unwrap();
+    writeln!(text, "pub static CALLS: [Call; {}] = [", functions.len()).unwrap();
     functions.iter().for_each(|(_, row)| writeln!(text, "    {row},").unwrap());
-    writeln!(text, "];\n/// Every rule for bytes.\npub const RULES: [Rule; {}] = [", rules.len()).unwrap();
+    // Apart, so that libcommsee.so, which does not read them, does not hold them either.
+    writeln!(text, "];\n/// The arguments of each.\nstatic ARGUMENTS: [&[Argument]; {}] = [", functions.len()).unwrap();
+    own_arguments.iter().for_each(|arguments| writeln!(text, "    &[{arguments}],").unwrap());
+    writeln!(text, "];\n/// Every rule for bytes.\npub static RULES: [Rule; {}] = [", rules.len()).unwrap();
     rules.iter().for_each(|(_, row)| writeln!(text, "    {row},").unwrap());
     writeln!(text, "];\n/// Whether ranks of one call may fall into different buckets, by operation.").unwrap();
-    writeln!(text, "pub const OWN_SIZES: [bool; {}] = {own_sizes:?};", functions.len()).unwrap();
+    writeln!(text, "pub static OWN_SIZES: [bool; {}] = {own_sizes:?};", functions.len()).unwrap();
     writeln!(text, "/// The operations by name: `op::MPI_Send` is the place of `MPI_Send` in `CALLS`.").unwrap();
     writeln!(text, "#[allow(non_upper_case_globals, missing_docs)]\npub mod op {{").unwrap();
     for (number, (name, _)) in functions.iter().enumerate() {

@@ -63,7 +63,6 @@ pub struct Call {
     pub rule: &'static str,
     /// The letter that begins the names of the communicators it makes.
     pub letter: Option<char>,
-    pub arguments: &'static [Argument],
 }
 
 /// How bytes are counted, in words.
@@ -91,6 +90,11 @@ pub fn has_own_size(operation: u16) -> bool {
 }
 
 impl Call {
+    pub fn arguments(&self) -> &'static [Argument] {
+        let number = CALLS.iter().position(|call| call.name == self.name);
+        number.map_or(&[], |number| ARGUMENTS[number])
+    }
+
     /// Its name in Open MPI 4, which has the persistent collectives of MPI 4 as an extension (`<mpi-ext.h>`); they are counted as this function.
     pub fn extension(&self) -> Option<String> {
         let is_one = self.shape == Shape::Persistent && matches!(self.class, Class::Collective | Class::Neighborhood);
@@ -188,7 +192,7 @@ mod tests {
         for call in &CALLS {
             let rule = RULES.iter().find(|rule| rule.name == call.rule).expect("every rule exists");
             for wanted in rule.arguments {
-                let found = call.arguments.iter().any(|argument| argument.name == *wanted);
+                let found = call.arguments().iter().any(|argument| argument.name == *wanted);
                 assert!(found || matches!(call.shape, Shape::Hand | Shape::Own), "{} lacks {wanted}", call.name);
             }
         }

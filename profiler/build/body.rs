@@ -10,12 +10,13 @@ pub fn write(call: &Call) -> String {
     let name = call.name;
     let parameters: String =
         seen(call).map(|argument| format!("{}: {}, ", argument.name, body_type(argument))).collect();
-    let carrier = call.arguments.iter().find(|argument| ["comm", "win", "file"].contains(&argument.kind));
+    let carrier = call.arguments().iter().find(|argument| ["comm", "win", "file"].contains(&argument.kind));
     let carrier = carrier.unwrap_or_else(|| panic!("{name} has no communicator"));
     let (comm, is_file) = (carrier.name, carrier.kind == "file");
     let of = if carrier.kind == "win" { "Window" } else { "Comm" };
-    let place =
-        |kind: &str| call.arguments.iter().find(|argument| argument.kind == kind).map_or("", |argument| argument.name);
+    let place = |kind: &str| {
+        call.arguments().iter().find(|argument| argument.kind == kind).map_or("", |argument| argument.name)
+    };
     let (request, made) = (place("newrequest"), place("newcomm"));
     let (forward_type, forward) = match status(call) {
         Some(status) => ("Word", format!("|| forward({})", status.name)),

@@ -35,7 +35,7 @@ fn forms(call: &Call) -> Vec<Form> {
         forms.push(form(format!("{}_CPTR", call.name.to_uppercase())));
     }
     forms.push(form(format!("{lower}_f08_")));
-    let has_buffer = call.arguments.iter().any(|argument| argument.kind == "buf");
+    let has_buffer = call.arguments().iter().any(|argument| argument.kind == "buf");
     if has_buffer {
         forms.push(Form { descriptors: true, ..form(format!("{lower}_f08ts_")) });
     }
@@ -68,8 +68,8 @@ fn parameters(call: &Call) -> Vec<String> {
     if !own.is_empty() {
         return own.iter().map(|name| (*name).to_owned()).collect();
     }
-    let names = call.arguments.iter().map(|argument| argument.name.to_owned());
-    let texts = call.arguments.iter().filter(|argument| ["text", "string", "strings"].contains(&argument.kind));
+    let names = call.arguments().iter().map(|argument| argument.name.to_owned());
+    let texts = call.arguments().iter().filter(|argument| ["text", "string", "strings"].contains(&argument.kind));
     names.chain(["ierror".to_owned()]).chain(texts.map(|argument| format!("{}_length", argument.name))).collect()
 }
 
@@ -100,7 +100,7 @@ fn translation(call: &Call) -> String {
     ));
     line("    let own_error = Cell::new(0);");
     line("    let ierror = fortran::given(ierror, &own_error);");
-    let length = call.arguments.iter().find(|argument| argument.kind == "length").map_or("", |found| found.name);
+    let length = call.arguments().iter().find(|argument| argument.kind == "length").map_or("", |found| found.name);
     let mut given = String::new();
     let mut refresh = String::new();
     for argument in seen(call) {
@@ -127,7 +127,7 @@ fn translation(call: &Call) -> String {
             _ => name.clone(),
         })
         .collect();
-    let makes_file = call.arguments.iter().any(|argument| argument.kind == "newfile");
+    let makes_file = call.arguments().iter().any(|argument| argument.kind == "newfile");
     let before = if makes_file { "fortran::clear_stack(); " } else { "" };
     let is_status = |argument: &Argument| status(call).is_some_and(|status| status.name == argument.name);
     let taken: Vec<_> = forwarded(call)

@@ -22,8 +22,8 @@ pub fn write(call: &Call) -> String {
 /// `function`: its name, and `slot` where its real function is known.
 fn shell(text: &mut String, call: &Call, function: &str, slot: &str, large: bool) {
     let name = call.name;
-    let types: Vec<&str> = call.arguments.iter().map(|argument| c_type(argument, large)).collect();
-    let typed = call.arguments.iter().zip(&types).map(|(argument, kind)| format!("{}: {kind}", argument.name));
+    let types: Vec<&str> = call.arguments().iter().map(|argument| c_type(argument, large)).collect();
+    let typed = call.arguments().iter().zip(&types).map(|(argument, kind)| format!("{}: {kind}", argument.name));
     let parameters = typed.collect::<Vec<_>>().join(", ");
     let given: String = seen(call)
         .map(|argument| match argument.kind {

@@ -19,7 +19,7 @@ pub fn receives(call: &Call) -> bool {
 
 /// The argument whose place the body may take for a status of its own: its `forward` is given the place to use.
 pub fn status(call: &Call) -> Option<&Argument> {
-    let found = call.arguments.iter().find(|argument| ["status", "statuses"].contains(&argument.kind))?;
+    let found = call.arguments().iter().find(|argument| ["status", "statuses"].contains(&argument.kind))?;
     (call.shape == Shape::Hand || receives(call)).then_some(found)
 }
 
@@ -41,7 +41,7 @@ fn completes(call: &Call) -> bool {
 pub fn tag(call: &Call) -> Option<&'static str> {
     let sends = matches!(call.rule, "send" | "sendrecv" | "sendrecv_replace") && call.shape != Shape::Hand;
     let name = if call.rule == "send" { "tag" } else { "sendtag" };
-    (sends && call.arguments.iter().any(|argument| argument.name == name)).then_some(name)
+    (sends && call.arguments().iter().any(|argument| argument.name == name)).then_some(name)
 }
 
 /// The arguments that the body is given, in the order of the function.
@@ -71,7 +71,7 @@ pub fn seen(call: &Call) -> impl Iterator<Item = &Argument> {
         "fact",
         "text",
     ];
-    call.arguments.iter().filter(move |argument| {
+    call.arguments().iter().filter(move |argument| {
         let kinds: &[&str] = if call.shape == Shape::Hand { &by_hand } else { &generated };
         kinds.contains(&argument.kind)
             || (rule(call).arguments.contains(&argument.name) && call.shape != Shape::Creator)
@@ -111,7 +111,7 @@ pub fn unseen(call: &Call) -> &'static str {
 }
 
 pub fn names(call: &Call) -> String {
-    call.arguments.iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ")
+    call.arguments().iter().map(|argument| argument.name).collect::<Vec<_>>().join(", ")
 }
 
 /// The body of a call where its message comes from nobody, which is told before it: otherwise it would keep its source for that.

@@ -123,7 +123,7 @@ fn call(line: &str, label: &str) -> What {
         CALLS.iter().find(|call| call.name == name).unwrap_or_else(|| panic!("sweep.txt: {name} is not profiled"));
     let arguments = match given {
         Some(text) => text.split(',').map(|argument| argument.trim().to_owned()).collect(),
-        None => call.arguments.iter().map(|argument| made_up(call, argument.kind, argument.name, label)).collect(),
+        None => call.arguments().iter().map(|argument| made_up(call, argument.kind, argument.name, label)).collect(),
     };
     What::Call { call, arguments, bytes, message_to }
 }

@@ -63,6 +63,7 @@ pub fn of(file: Word) -> Record {
     HANDLES.find(file).unwrap_or(communicators::none())
 }
 
+#[inline(never)]
 pub fn opened(file: Word) -> Opened {
     Opened { record: of(file), file: NUMBERS.get(file).unwrap_or(UNNAMED_FILE) }
 }
@@ -103,6 +104,7 @@ pub unsafe fn load(place: Word) -> Word {
 }
 
 /// Counts a call with what it carried on its file; elsewhere it is counted already.
+#[inline(never)]
 pub fn count(thread: &Thread, opened: Opened, done: Done, volume: Volume) {
     let bucket = if done.code == 0 { buckets::of(volume.message_bytes) } else { BUCKET_FAILED };
     thread.counters.count_on_file(tally::key(opened.record, done.operation, bucket), opened.file, |cell| {
@@ -114,6 +116,7 @@ pub fn count(thread: &Thread, opened: Opened, done: Done, volume: Volume) {
 }
 
 /// A call without bytes.
+#[inline(never)]
 pub fn plain(thread: &Thread, opened: Opened, done: Done) {
     tally::plain(thread, opened.record, done);
     count(thread, opened, done, Volume::default());

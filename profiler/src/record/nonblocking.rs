@@ -49,7 +49,7 @@ fn started_otherwise<C: Carrier>(
 ) {
     if state::is_on() {
         let (shortcut, cell) = thoroughly(thread, key, operation, ticks, rule);
-        follow_plain(thread, shortcut.record.get(), request, cell);
+        follow_plain_apart(thread, shortcut.record.get(), request, cell);
     } else {
         follow_uncounted::<C>(thread, key, request);
     }
@@ -57,7 +57,7 @@ fn started_otherwise<C: Carrier>(
 
 /// While counting pauses, nothing is left to be done.
 fn follow_uncounted<C: Carrier>(thread: &Thread, key: Word, request: Word) {
-    follow_plain(thread, C::record(thread, key), request, UNKNOWN);
+    follow_plain_apart(thread, C::record(thread, key), request, UNKNOWN);
 }
 
 /// A nonblocking call that sends, and receives what its completion tells.
@@ -91,13 +91,18 @@ pub fn started_over(
     rule: impl FnOnce(&mut Now<Known>) -> Volume,
 ) {
     if !state::is_on() {
-        return follow_plain(thread, record, request, UNKNOWN);
+        return follow_plain_apart(thread, record, request, UNKNOWN);
     }
     let (shortcut, cell) = thoroughly(thread, record as Word, done.operation, done.ticks, rule);
+    follow_over(thread, shortcut, request, done.ticks, reads, cell);
+}
+
+#[inline(never)]
+fn follow_over(thread: &Thread, shortcut: &Shortcut, request: Word, ticks: u64, reads: Option<u32>, cell: *mut Cell) {
     match reads {
         // SAFETY: one of this thread's.
-        Some(file) => follow_as(thread, shortcut, request, (Kind::Read, file), unsafe { (*cell).key }, done.ticks),
-        None => follow_plain(thread, record, request, cell),
+        Some(file) => follow_as(thread, shortcut, request, (Kind::Read, file), unsafe { (*cell).key }, ticks),
+        None => follow_plain(thread, shortcut.record.get(), request, cell),
     }
 }
 
@@ -181,6 +186,12 @@ fn follow_plain(thread: &Thread, record: Record, request: Word, started: Started
         let request = || Request { shortcut: started.cast(), ..Request::new(thread.number, record, Kind::Plain) };
         requests::start(handle, request, is_within(thread));
     }
+}
+
+/// The same where it is rare: one copy for all rules.
+#[inline(never)]
+fn follow_plain_apart(thread: &Thread, record: Record, request: Word, started: Started) {
+    follow_plain(thread, record, request, started);
 }
 
 /// Whether the call was made within another one.

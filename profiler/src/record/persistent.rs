@@ -46,7 +46,14 @@ pub fn prepared(
     let record = communicators::of(&thread.communicators, comm);
     let mut prepared = Prepared { thread, record, comm, messages: Vec::new(), datatypes: Vec::new() };
     let volume = rule(&mut prepared);
-    let (mut messages, datatypes) = (prepared.messages, prepared.datatypes.into());
+    keep(prepared, request, done, starts, volume);
+}
+
+/// Apart, since there is one for all rules.
+#[inline(never)]
+fn keep(prepared: Prepared, request: Word, done: Done, starts: Starts, volume: Volume) {
+    let Prepared { thread, record, mut messages, datatypes, .. } = prepared;
+    let datatypes = datatypes.into();
     // Each partition is a message when it is ready, and none is sent by the start.
     let partitions = if starts == Starts::Partitions { messages.pop() } else { None };
     if state::is_on() {
