@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod circles;
+mod packaging;
 mod runner;
 mod source;
 
