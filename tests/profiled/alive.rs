@@ -12,8 +12,7 @@ use commsee::profile::recover::{self, process_start};
 use commsee::shard::{LOCKED, UNLOCKED, read_header};
 use tempfile::TempDir;
 
-/// A process in a world of its own: nothing else has its numbers.
-const CONTAINER: [&str; 6] = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts"];
+use crate::containers::{CONTAINER, has_containers};
 
 /// A job of one process that goes on until it is told to end.
 struct Job {
@@ -110,14 +109,6 @@ impl Drop for Job {
 
 fn places() -> [std::path::PathBuf; 2] {
     ["/dev/shm".into(), target_folder()]
-}
-
-fn has_containers() -> bool {
-    let has = execute(Command::new("unshare").args(CONTAINER).arg("true")).status.success();
-    if !has {
-        eprintln!("SKIPPED: user namespaces are not allowed here, so nothing was tried in containers");
-    }
-    has
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod collectives;
 mod communicators;
 mod compare;
 mod completion;
+mod containers;
 mod control;
 mod datatypes;
 mod detail;

@@ -46,6 +46,11 @@ pub fn find(ranks: u32) -> Job {
     if let Some(said) = &said {
         facts.extend_from_slice(said.as_bytes());
     }
+    if let Some(shared) = launcher.shared() {
+        facts.extend_from_slice(shared.as_bytes());
+        // Containers on one machine may have names of their own, and are hosts then.
+        return Job { run: hashed(&facts), spans_hosts: is_one_host, local_ranks: None };
+    }
     // What launchers say comes again some day, their processes do not. Other hosts have other ones.
     if said.is_none() || is_one_host {
         facts.extend_from_slice(host_name().as_bytes());
@@ -56,8 +61,12 @@ pub fn find(ranks: u32) -> Job {
         facts.extend_from_slice(&first.start.to_ne_bytes());
         facts.extend_from_slice(&first.pid.to_ne_bytes());
     }
-    let hash = xxh3_128(&facts);
-    Job { run: [hash as u64, (hash >> 64) as u64], spans_hosts: said.is_some(), local_ranks }
+    Job { run: hashed(&facts), spans_hosts: said.is_some(), local_ranks }
+}
+
+fn hashed(facts: &[u8]) -> [u64; 2] {
+    let hash = xxh3_128(facts);
+    [hash as u64, (hash >> 64) as u64]
 }
 
 /// 128 bits that nobody else has.

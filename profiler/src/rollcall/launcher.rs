@@ -1,6 +1,9 @@
 //! Which process started this one, and what it told it.
 
 use std::env;
+use std::mem::MaybeUninit;
+
+use vocabulary::host::boot;
 
 /// The process of the launcher that started this one and its siblings. There may be shells and scripts in between; the
 /// nearest one counts, since launchers start launchers.
@@ -9,6 +12,8 @@ pub struct Launcher {
     /// Its child that became this process, or started it.
     pub child: u32,
     pub kind: Kind,
+    /// None of the processes above is a launcher's.
+    pub is_hidden: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,11 +47,35 @@ pub fn launcher() -> Launcher {
     while ancestor > 1 {
         let Some((name, next)) = name_and_parent(ancestor) else { break };
         if let Some((_, kind)) = LAUNCHERS.iter().find(|(known, _)| name.starts_with(known)) {
-            return Launcher { pid: ancestor, child, kind: *kind };
+            return Launcher { pid: ancestor, child, kind: *kind, is_hidden: false };
         }
         (child, ancestor) = (ancestor, next);
     }
-    Launcher { pid: parent, child: std::process::id(), kind: Kind::Other }
+    let kind = if hydra_socket().is_some() { Kind::Hydra } else { Kind::Other };
+    Launcher { pid: parent, child: std::process::id(), kind, is_hidden: true }
+}
+
+impl Launcher {
+    /// What only this launcher's processes on this machine share, where it is hidden: a container has processes of its own, or was started by
+    /// a daemon. Of MPICH's proxy that is the port that it was told to offer, or its socket to `mpiexec`.
+    pub fn shared(&self) -> Option<String> {
+        if !self.is_hidden {
+            return None;
+        }
+        let socket = hydra_socket()?;
+        if let Some(port) = variable("PMI_PORT") {
+            return Some(port);
+        }
+        let mut known = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: fills the place where it succeeds.
+        let known = unsafe { (libc::fstat(socket, known.as_mut_ptr()) == 0).then(|| known.assume_init()) }?;
+        (known.st_mode & libc::S_IFMT == libc::S_IFSOCK).then(|| format!("{}\n{:x?}", known.st_ino, boot()))
+    }
+}
+
+/// The descriptor that MPICH's proxy talks to `mpiexec` by, which its processes inherit.
+fn hydra_socket() -> Option<libc::c_int> {
+    variable("HYDI_CONTROL_FD")?.parse().ok()
 }
 
 /// From `/proc/PID/stat`: the second field is the name in parentheses, the fourth the parent.

@@ -39,6 +39,9 @@ const LOCAL_RANK: &str = "MPI_LOCALRANKID";
 /// together: then each of its processes runs the program, and has what the proxy told it in its environment.
 pub fn world(launcher: &Launcher) -> Option<World> {
     variable(SPAWNED)?;
+    if launcher.is_hidden && launcher.kind == Kind::Hydra {
+        return Some(World::Unknown);
+    }
     let is_inherited = || of_process(launcher.pid, SPAWNED).is_some();
     if launcher.kind != Kind::Hydra || is_inherited() {
         return None;

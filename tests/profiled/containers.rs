@@ -1,0 +1,65 @@
+//! Ranks that run in containers of their own, as namespaces make them: processes have other numbers there, and the launcher is hidden.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{Launch, Mpi, Program, check, execute, library};
+
+/// A process in a world of its own: nothing else has its numbers.
+pub const CONTAINER: [&str; 6] = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts"];
+
+pub fn has_containers() -> bool {
+    let has = execute(Command::new("unshare").args(CONTAINER).arg("true")).status.success();
+    if !has {
+        eprintln!("SKIPPED: user namespaces are not allowed here, so nothing was tried in containers");
+    }
+    has
+}
+
+/// `words`: what runs the program in the container.
+fn contained(mpi: Mpi, words: &[&str], program: &str) -> Launch {
+    let program = Program { name: program, link: Vec::new() }.compiled(mpi);
+    let launch = Launch::of(mpi, "unshare".into()).arguments(&CONTAINER).arguments(words).preload(library());
+    // Through shared memory Open MPI 4 crashes there by itself: ranks with the same number take each other's.
+    launch.arguments(&[program.to_str().expect("a path in UTF-8")]).variable("OMPI_MCA_btl", "tcp,self").ranks(2)
+}
+
+/// As most images start programs.
+#[test]
+fn ranks_behind_a_script_in_a_container_are_one_run() {
+    if !has_containers() {
+        return;
+    }
+    for mpi in Mpi::ALL {
+        check(&contained(mpi, &["sh", "-c", "\"$0\"; exit $?"], "p2p").run().succeeded());
+        let named = "hostname box-$MPI_LOCALRANKID$OMPI_COMM_WORLD_LOCAL_RANK; \"$0\"; exit $?";
+        check(&contained(mpi, &["sh", "-c", named], "p2p").run().succeeded());
+    }
+}
+
+/// Of both jobs all processes have the number 1, and their parent 0.
+#[test]
+fn two_jobs_in_containers_at_the_same_time_are_two_runs() {
+    if !has_containers() {
+        return;
+    }
+    for mpi in Mpi::ALL {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = folder.path().to_str().expect("a path in UTF-8").to_owned();
+        let first = contained(mpi, &[], "alive").arguments(&["waits"]).variable("ALIVE_DIR", &place);
+        let first = first.variable("COMMSEE_DIR", &place).waiting();
+        let first = thread::spawn(move || first.run());
+        let (ready, begin) = (folder.path().join("ready"), Instant::now());
+        while !ready.exists() && !first.is_finished() && begin.elapsed() < Duration::from_secs(200) {
+            thread::sleep(Duration::from_millis(20));
+        }
+        assert!(Path::new(&ready).exists(), "{mpi}: the first job does not run");
+        let second = contained(mpi, &[], "p2p").variable("COMMSEE_DIR", &place).run();
+        fs::write(folder.path().join("end"), "").expect("a file");
+        first.join().expect("the job is run");
+        check(&second.succeeded());
+    }
+}
