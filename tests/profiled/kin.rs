@@ -1,9 +1,15 @@
 //! What holds under Debian's MPI libraries holds under newer ones and under Intel MPI, which have their ABI. `./test` fetches MPICH 4.3 and Open MPI 5,
 //! `./test --heavy` more; without them there is nothing to run.
 
+use std::fmt::Write as _;
+use std::panic::catch_unwind;
 use std::path::PathBuf;
 
 use common::{Kin, Launch, Mpi, Run, check, library, static_library, wide_fortran};
+
+const WITH_TWO_RANKS: [&str; 9] =
+    ["p2p", "persistent", "completion", "requests", "io", "partitioned", "phases", "threads", "inner"];
+const WITH_FOUR_RANKS: [&str; 5] = ["collectives", "neighbors", "creators", "completes", "rma"];
 
 fn launch(kin: &Kin, program: PathBuf) -> Launch {
     Launch::of(kin.mpi(), program).under(kin)
@@ -16,15 +22,48 @@ fn profiled(kin: &Kin, program: PathBuf, ranks: usize) -> Run {
 #[test]
 fn programs_are_counted_exactly() {
     for kin in Kin::all() {
-        for name in ["p2p", "persistent", "completion", "requests", "io", "partitioned", "phases", "threads", "inner"] {
+        for name in WITH_TWO_RANKS {
             check(&profiled(&kin, kin.compiled(name), 2));
         }
         // Of MPICH's family Intel MPI 2021.19 hangs in one and crashes in another without commsee.
-        let more = ["collectives", "neighbors", "creators", "completes", "rma"];
-        for name in more.into_iter().filter(|_| kin.mpi() == Mpi::OpenMpi) {
+        for name in WITH_FOUR_RANKS.into_iter().filter(|_| kin.mpi() == Mpi::OpenMpi) {
             check(&profiled(&kin, kin.compiled(name), 4));
         }
     }
+}
+
+/// Of what a library runs by itself. `scripts/versions.sh` runs it with many libraries, and makes the table in docs/explanation/tested.md of the
+/// file: a line for each library and program.
+#[test]
+#[ignore = "minutes for each library"]
+fn what_a_library_runs_by_itself_is_counted_exactly() {
+    let programs = WITH_TWO_RANKS.map(|name| (name, 2)).into_iter().chain(WITH_FOUR_RANKS.map(|name| (name, 4)));
+    let programs: Vec<(&str, usize)> = programs.collect();
+    let mut lines = String::new();
+    for kin in Kin::all() {
+        for (name, ranks) in &programs {
+            let run = |with: bool| {
+                catch_unwind(|| {
+                    let plain = launch(&kin, kin.compiled(name)).ranks(*ranks).limit(60);
+                    if with {
+                        check(&plain.preload(library()).run().succeeded())
+                    } else {
+                        drop(plain.run().succeeded())
+                    }
+                })
+            };
+            let outcome = match (run(true), run(false)) {
+                (Ok(()), _) => "exact",
+                (Err(_), Err(_)) => "fails",
+                (Err(_), Ok(())) => "differs",
+            };
+            writeln!(lines, "{} {name} {outcome}", kin.name()).unwrap();
+        }
+    }
+    if let Some(file) = std::env::var_os("COMMSEE_VERSIONS") {
+        std::fs::write(file, &lines).expect("the file of outcomes");
+    }
+    assert!(!lines.contains("differs"), "{lines}");
 }
 
 /// Newer MPICHs have calls that tell of several requests.
