@@ -3,7 +3,7 @@
 //!
 //! Makes the shards of so many ranks (shapes.rs), merges them up the tree that the gathering uses, one rank after the other, and
 //! lets a process of its own do what rank 0 does: it reads what its children would send, chunk by chunk, and writes the
-//! profile. Printed are the rows of single ranks that went in, what rank 0 receives, how long it takes, its peak memory and the
+//! profile. Printed are the rows of single ranks and events that went in, what rank 0 receives, how long it takes, its peak memory and the
 //! size of the profile; and `inner s`, the time that its largest child takes to merge what it receives, at the same time in a real run.
 
 mod shapes;
@@ -139,7 +139,7 @@ impl Tree {
         let parts: Vec<Vec<u8>> = children.map(|step| self.subtree(first + step, step.min(count - step))).collect();
         let begin = Instant::now();
         let shard = shapes::shard(self.shape, first, self.ranks);
-        self.rows += Extent::of(&shard).rows;
+        self.rows += Extent::of(&shard).rows + shard.events.len() as u64;
         let mut sources: Vec<Box<dyn Source>> = vec![Box::new(ProcessStream::new(shard, self.detail, false))];
         sources.extend(parts.into_iter().map(|part| Box::new(Decoder::new(part)) as Box<dyn Source>));
         let mut merge = Merge::new(sources);

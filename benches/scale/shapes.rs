@@ -3,9 +3,11 @@
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use commsee::calls::{TABLE_HASH, op};
+use commsee::settings::TRACE_BYTES;
 use commsee::shard::{
-    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, Bound, CELLS, COMMUNICATORS, Cell, Communicator, EDGES, Edge,
-    FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, MAGIC, Moment, NO_COMM, Shard, set_text,
+    BLOCK_HEADER_BYTES, BLOCK_MAGIC, BlockHeader, Bound, CALL, CELLS, COMMUNICATORS, Cell, Communicator, EDGES, EVENTS,
+    Edge, Event, FINISHED, FIRST_COMM, FORMAT, HEADER_BYTES, Header, MAGIC, Moment, NO_COMM, RECEIVED, SENT, Shard,
+    set_text,
 };
 
 /// How a program divides its ranks over communicators.
@@ -19,10 +21,20 @@ pub enum Shape {
     Snap,
     /// Rows and columns of √ranks, and messages to four neighbours over the world.
     Grid,
+    /// The world and a duplicate of it, and a timeline as long as the usual ring buffer: steps with a message around the ranks.
+    Ring,
 }
 
-pub const SHAPES: [(&str, Shape); 4] =
-    [("nekbone", Shape::Nekbone), ("miniamr", Shape::MiniAmr), ("snap", Shape::Snap), ("grid", Shape::Grid)];
+pub const SHAPES: [(&str, Shape); 5] = [
+    ("nekbone", Shape::Nekbone),
+    ("miniamr", Shape::MiniAmr),
+    ("snap", Shape::Snap),
+    ("grid", Shape::Grid),
+    ("ring", Shape::Ring),
+];
+
+/// 6 events each.
+const STEPS: u64 = TRACE_BYTES / size_of::<Event>() as u64 / 6;
 
 const RANKS_PER_NODE: u32 = 64;
 
@@ -50,6 +62,7 @@ impl Shape {
         };
         let mut parts = vec![part((0, 0), b'W', 0, 0, 1, ranks)];
         match self {
+            Shape::Ring => parts.push(part((1, 0), b'd', 1, 0, 1, ranks)),
             Shape::Nekbone => parts.extend((1..=102).map(|n| part((n, 0), b'd', n, 0, 1, ranks))),
             Shape::MiniAmr => parts.extend((1..=10).take_while(|level| ranks >> level > 0).map(|level| {
                 let size = ranks >> level;
@@ -138,10 +151,49 @@ pub fn shard(shape: Shape, rank: u32, ranks: u32) -> Shard {
             }
         }
     }
-    let blocks = [block(COMMUNICATORS, &communicators), block(CELLS, &cells), block(EDGES, &edges)].concat();
+    let events = if shape == Shape::Ring { (0..STEPS).flat_map(|step| events(step, rank, ranks)).collect() } else { vec![] };
+    header.trace_begin_ns = u64::from(!events.is_empty());
+    let blocks = [
+        block(COMMUNICATORS, &communicators),
+        block(CELLS, &cells),
+        block(EDGES, &edges),
+        block(EVENTS, &events),
+    ];
+    let blocks = blocks.concat();
     header.used_bytes = (HEADER_BYTES + blocks.len()) as u64;
     header.seal();
     Shard::parse(&[bytes_of(&header), &blocks].concat()).expect("a shard")
+}
+
+/// A message to the next rank, and one from the rank before, then a collective call.
+fn events(step: u64, rank: u32, ranks: u32) -> [Event; 6] {
+    let ticks = |at: u64| (step * 4 + at) * 3000 + 1 + mixed(step * 4 + at ^ u64::from(rank) << 40) % 900;
+    let before = (rank + ranks - 1) % ranks;
+    let call = |operation, at: u64, bytes| Event {
+        begin_ticks: ticks(at),
+        end_ticks: ticks(at) + 2000,
+        bytes,
+        comm: FIRST_COMM,
+        operation,
+        kind: CALL,
+        ..Event::zeroed()
+    };
+    let end = |operation, at: u64, kind, source| Event {
+        begin_ticks: if kind == SENT { ticks(at) } else { step },
+        end_ticks: Event::message(source, 7),
+        cause_ticks: ticks(at),
+        peer: if kind == SENT { (rank + 1) % ranks } else { 0 },
+        kind,
+        ..call(operation, at, 4096)
+    };
+    [
+        call(op::MPI_Irecv, 0, 4096),
+        call(op::MPI_Send, 1, 4096),
+        end(op::MPI_Send, 1, SENT, rank),
+        call(op::MPI_Wait, 2, 0),
+        end(op::MPI_Irecv, 2, RECEIVED, before),
+        Event { comm: FIRST_COMM + 1, route: step as u32 + 1, ..call(op::MPI_Allreduce, 3, 8) },
+    ]
 }
 
 fn block<T: Pod>(kind: u32, entries: &[T]) -> Vec<u8> {
