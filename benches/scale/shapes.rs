@@ -151,14 +151,11 @@ pub fn shard(shape: Shape, rank: u32, ranks: u32) -> Shard {
             }
         }
     }
-    let events = if shape == Shape::Ring { (0..STEPS).flat_map(|step| events(step, rank, ranks)).collect() } else { vec![] };
+    let events =
+        if shape == Shape::Ring { (0..STEPS).flat_map(|step| events(step, rank, ranks)).collect() } else { vec![] };
     header.trace_begin_ns = u64::from(!events.is_empty());
-    let blocks = [
-        block(COMMUNICATORS, &communicators),
-        block(CELLS, &cells),
-        block(EDGES, &edges),
-        block(EVENTS, &events),
-    ];
+    let blocks =
+        [block(COMMUNICATORS, &communicators), block(CELLS, &cells), block(EDGES, &edges), block(EVENTS, &events)];
     let blocks = blocks.concat();
     header.used_bytes = (HEADER_BYTES + blocks.len()) as u64;
     header.seal();

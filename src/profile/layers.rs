@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::{CachedStatement, Connection, params};
 
+use super::batch::Batch;
 use super::error::Error;
+use super::messages::{self, End, Ends};
 use super::schema::known;
 use crate::shard::{LAYER, NO_COMM, NO_OPERATION, NO_SITE, RECEIVED, Route, SENT};
 use crate::stream::{Clock, Endpoint, Event, KnownRoute, NO_RANK, Note, Transfer};
@@ -29,10 +31,17 @@ pub struct Layers<'a> {
     are_numbered: bool,
     /// Whether all processes of the job are there: then an identity that is none of theirs belongs to another job.
     is_whole: bool,
+    events: Batch<'a>,
+    /// How many, each of which has a row.
+    event_count: i64,
+    /// Of their messages; nothing once there was no room.
+    ends: Option<Ends>,
+    has_timeline: bool,
 }
 
 impl<'a> Layers<'a> {
-    pub fn new(db: &'a Connection, is_whole: bool) -> Result<Layers<'a>, Error> {
+    /// `world_size`: of it, all processes are there if `is_whole`.
+    pub fn new(db: &'a Connection, world_size: u32, is_whole: bool) -> Result<Layers<'a>, Error> {
         // Several ranks of a node are one row where rows stand for nodes.
         let adding = |table: &str, columns: usize| {
             db.prepare_cached(&format!(
@@ -55,6 +64,10 @@ impl<'a> Layers<'a> {
             ranks: HashMap::new(),
             are_numbered: false,
             is_whole,
+            events: Batch::new(db, "event", "NULL, ", 18),
+            event_count: 0,
+            ends: Some(Ends::new(world_size)),
+            has_timeline: false,
         })
     }
 
@@ -116,7 +129,8 @@ impl<'a> Layers<'a> {
         self.numbers.get(&hash).copied().unwrap_or(NO_ROUTE)
     }
 
-    pub fn add_clock(&self, clock: &Clock) -> Result<(), Error> {
+    pub fn add_clock(&mut self, clock: &Clock) -> Result<(), Error> {
+        self.has_timeline = true;
         let [begin, end] = clock.syncs;
         let error = |sync: Option<(i64, u64)>| sync.map(|(_, error_ns)| error_ns as i64);
         self.db.prepare_cached("INSERT OR IGNORE INTO clock VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(params![
@@ -139,28 +153,42 @@ impl<'a> Layers<'a> {
             Some((_, _, rank, _)) if event.kind == SENT => Some(if rank == NO_RANK { REMOTE } else { rank.into() }),
             _ => is_layer.then(|| self.peer(event.peer, |rank| rank)),
         };
-        let mut insert = self
-            .db
-            .prepare_cached("INSERT INTO event VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-        insert.execute(params![
-            event.rank,
-            event.thread,
-            event.kind,
-            event.begin_ns,
+        let comm = charged_to(event.operation, comm, layer_comm);
+        self.event_count += 1;
+        if let Some((source, tag, _, posted)) = event.message {
+            let is_received = event.kind == RECEIVED;
+            let end = End {
+                comm,
+                source,
+                to: if is_received { event.rank as i32 } else { peer.unwrap_or(REMOTE) as i32 },
+                tag,
+                is_received: is_received.into(),
+                rank: event.rank,
+                order: if is_received { posted.into() } else { event.begin_ns },
+                event: self.event_count,
+                bytes: event.bytes as i64,
+            };
+            self.ends = self.ends.take().and_then(|mut ends| ends.add(end).ok().map(|()| ends));
+        }
+        self.events.add([
+            Some(event.rank.into()),
+            Some(event.thread.into()),
+            Some(event.kind.into()),
+            Some(event.begin_ns),
             event.end_ns,
             event.cause_ns,
-            charged_to(event.operation, comm, layer_comm),
-            event.operation,
-            event.bytes as i64,
-            is_layer.then(|| self.route(event.route)),
+            Some(comm.into()),
+            Some(event.operation.into()),
+            Some(event.bytes as i64),
+            is_layer.then(|| self.route(event.route).into()),
             peer,
-            event.message.map(|(source, ..)| source),
-            event.message.map(|(_, tag, ..)| tag),
-            event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted),
-            event.sequence,
-            (layer_comm != NO_COMM).then_some(layer_comm),
-            (event.context.within != 0).then(|| self.route(event.context.within)),
-            site
+            event.message.map(|(source, ..)| source.into()),
+            event.message.map(|(_, tag, ..)| tag.into()),
+            event.message.filter(|_| event.kind == RECEIVED).map(|(.., posted)| posted.into()),
+            event.sequence.map(i64::from),
+            (layer_comm != NO_COMM).then_some(layer_comm.into()),
+            (event.context.within != 0).then(|| self.route(event.context.within).into()),
+            site.map(i64::from),
         ])?;
         Ok(())
     }
@@ -211,15 +239,24 @@ impl<'a> Layers<'a> {
                 Ok(())
             }
             _ => {
-                self.finish()?;
+                self.write_sum()?;
                 self.sum = Some((numbers, *transfer));
                 Ok(())
             }
         }
     }
 
-    /// Writes the sum that is still held.
-    pub fn finish(&mut self) -> Result<(), Error> {
+    /// Writes what is still held.
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.write_sum()?;
+        self.events.finish()?;
+        match self.ends.filter(|_| self.has_timeline) {
+            Some(ends) => messages::store(self.db, ends),
+            None => Ok(()),
+        }
+    }
+
+    fn write_sum(&mut self) -> Result<(), Error> {
         let Some(([comm, route], sum)) = self.sum.take() else { return Ok(()) };
         let ([time, least, most], later) = (times(&sum), sum.asynchronous as i64);
         let (calls, bytes) = (sum.calls as i64, sum.bytes as i64);

@@ -1,23 +1,12 @@
 //! Which message arrived where, on a timeline.
 
 use std::collections::HashSet;
-use std::iter::Peekable;
 
-use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Error, Row, Rows};
+use bytemuck::{Pod, Zeroable};
+use rusqlite::{Connection, Error, Row};
 
+use super::batch::Batch;
 use super::error;
-
-/// Of one communicator: from which rank of it, to which world rank, with which tag. Null, which no profile has that is whole, is less than any number.
-type Channel = [Option<i64>; 4];
-
-/// One end of a message, among those of its channel in the order in which they were sent, or their receives posted.
-struct End {
-    channel: Channel,
-    event: i64,
-    bytes: i64,
-    rank: i64,
-}
 
 /// In the metadata: messages of which one end is not known.
 pub const NOT_MATCHED: &str = "messages_not_matched";
@@ -30,31 +19,142 @@ pub struct Message {
     pub received: i64,
 }
 
-/// Hands over all messages of which both ends are known, channel by channel; returns how many there are of which one is not.
-///
-/// MPI delivers the messages of a channel in the order in which they were sent, to receives in the order in which they were
-/// posted (MPI-4.1, 3.5). Where early events made room for later ones, the last ones belong together, if both ranks finished: then
-/// nothing was left on the way. SQLite sorts the ends, on the disk where they are many: one channel is in memory.
-pub fn matched(db: &Connection, mut take: impl FnMut(Message) -> Result<(), Error>) -> Result<u64, Error> {
-    let ranks = |sql: &str| db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<HashSet<i64>, Error>>();
-    let losers = ranks("SELECT rank FROM clock WHERE lost_events > 0")?;
-    let finished = ranks("SELECT rank FROM process WHERE state = 'finished'")?;
-    let mut sent = db.prepare(
-        "SELECT comm, source, peer, tag, rowid, bytes, rank FROM event WHERE kind = 2 ORDER BY 1, 2, 3, 4, begin_ns, rowid",
-    )?;
-    let mut received = db.prepare(
-        "SELECT comm, source, rank, tag, rowid, bytes, rank FROM event WHERE kind = 3 ORDER BY 1, 2, 3, 4, posted, rowid",
-    )?;
-    let (mut sent, mut received) = (ends(sent.query([])?), ends(received.query([])?));
-    let mut unmatched = 0u64;
-    loop {
-        let next = [sent.peek(), received.peek()].map(|next| next.map(channel));
-        let Some(channel) = next.into_iter().flatten().min() else { return Ok(unmatched) };
-        let (sent, received) = (of_channel(&mut sent, channel)?, of_channel(&mut received, channel)?);
-        let ranks = [sent.last().map(|end| end.rank), channel[2]];
+/// One end of a message: a channel, then its place among those of the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Pod, Zeroable)]
+#[repr(C)]
+pub struct End {
+    pub comm: u32,
+    /// The sender's rank in the communicator.
+    pub source: u32,
+    /// The world rank that it goes to; below zero in another world.
+    pub to: i32,
+    pub tag: i32,
+    /// 1: received.
+    pub is_received: u32,
+    /// The world rank that has the event.
+    pub rank: u32,
+    /// When it was sent, or its receive posted.
+    pub order: i64,
+    /// The number of the event.
+    pub event: i64,
+    pub bytes: i64,
+}
+
+/// Held in memory until they are more bytes; then they go to a temporary file.
+const HELD_BYTES: usize = 8 << 20;
+/// Parts that are matched one after the other: those of neighbouring senders.
+const PARTS: usize = 64;
+
+/// Ends of messages, until all are there.
+pub struct Ends {
+    ranks: u64,
+    parts: [Vec<End>; PARTS],
+    held: usize,
+    file: Option<Connection>,
+}
+
+impl Ends {
+    /// Of a world of so many ranks.
+    pub fn new(ranks: u32) -> Ends {
+        Ends { ranks: ranks.max(1).into(), parts: std::array::from_fn(|_| Vec::new()), held: 0, file: None }
+    }
+
+    /// Those that the events of a profile tell. A number that does not fit, which no profile has that is whole, is left out.
+    fn of(db: &Connection) -> Result<Ends, Error> {
+        let mut ends = Ends::new(db.query_row("SELECT coalesce(max(rank), 0) + 1 FROM process", [], |row| row.get(0))?);
+        let sql = "SELECT comm, source, CASE kind WHEN 2 THEN peer ELSE rank END, tag, kind = 3, rank, \
+                   CASE kind WHEN 2 THEN begin_ns ELSE posted END, rowid, bytes FROM event WHERE kind IN (2, 3)";
+        let mut events = db.prepare(sql)?;
+        let mut rows = events.query([])?;
+        while let Some(row) = rows.next()? {
+            end(row).map_or(Ok(()), |end| ends.add(end))?;
+        }
+        Ok(ends)
+    }
+
+    pub fn add(&mut self, end: End) -> Result<(), Error> {
+        let part = u64::from(end.source) * PARTS as u64 / self.ranks;
+        self.parts[(part as usize).min(PARTS - 1)].push(end);
+        self.held += size_of::<End>();
+        if self.held < HELD_BYTES { Ok(()) } else { self.put_aside() }
+    }
+
+    fn put_aside(&mut self) -> Result<(), Error> {
+        if self.file.is_none() {
+            // Without a name: <https://sqlite.org/inmemorydb.html#temp_db>.
+            let file = Connection::open("")?;
+            file.execute_batch(
+                "PRAGMA journal_mode = OFF; PRAGMA cache_size = -1024; CREATE TABLE aside (part, ends)",
+            )?;
+            self.file = Some(file);
+        }
+        let Some(file) = &self.file else { return Ok(()) };
+        let mut insert = file.prepare_cached("INSERT INTO aside VALUES (?, ?)")?;
+        for (part, ends) in self.parts.iter_mut().enumerate().filter(|(_, ends)| !ends.is_empty()) {
+            insert.execute((part as i64, bytemuck::cast_slice::<End, u8>(ends)))?;
+            ends.clear();
+        }
+        self.held = 0;
+        Ok(())
+    }
+
+    /// All of one part.
+    fn part(&mut self, part: usize) -> Result<Vec<End>, Error> {
+        let mut ends = std::mem::take(&mut self.parts[part]);
+        if let Some(file) = &self.file {
+            let mut aside = file.prepare_cached("SELECT ends FROM aside WHERE part = ?")?;
+            let mut rows = aside.query([part as i64])?;
+            while let Some(row) = rows.next()? {
+                let bytes = row.get_ref(0)?.as_blob()?;
+                ends.extend(bytes.chunks_exact(size_of::<End>()).map(bytemuck::pod_read_unaligned::<End>));
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Hands over all messages of which both ends are known; returns how many there are of which one is not.
+    fn matched(mut self, db: &Connection, mut take: impl FnMut(Message) -> Result<(), Error>) -> Result<u64, Error> {
+        let told = Told::by(db)?;
+        let mut unmatched = 0;
+        for part in 0..PARTS {
+            let mut ends = self.part(part)?;
+            ends.sort_unstable();
+            let mut messages = Vec::new();
+            for channel in ends.chunk_by(|a, b| (a.comm, a.source, a.to, a.tag) == (b.comm, b.source, b.to, b.tag)) {
+                unmatched += told.add_matched(channel, &mut messages);
+            }
+            messages.sort_unstable_by_key(|message| message.sent);
+            messages.into_iter().try_for_each(&mut take)?;
+        }
+        Ok(unmatched)
+    }
+}
+
+/// What is told of ranks.
+struct Told {
+    /// Whose early events made room for later ones.
+    losers: HashSet<i64>,
+    finished: HashSet<i64>,
+}
+
+impl Told {
+    fn by(db: &Connection) -> Result<Told, Error> {
+        let ranks = |sql: &str| db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<Result<_, Error>>();
+        Ok(Told {
+            losers: ranks("SELECT rank FROM clock WHERE lost_events > 0")?,
+            finished: ranks("SELECT rank FROM process WHERE state = 'finished'")?,
+        })
+    }
+
+    /// MPI delivers the messages of a channel in the order in which they were sent, to receives in the order in which they were
+    /// posted (MPI-4.1, 3.5). Where early events made room for later ones, the last ones belong together, if both ranks finished: then
+    /// nothing was left on the way. Returns how many messages lack an end.
+    fn add_matched(&self, channel: &[End], messages: &mut Vec<Message>) -> u64 {
+        let (sent, received) = channel.split_at(channel.partition_point(|end| end.is_received == 0));
+        let ranks = [sent.last().map(|end| end.rank.into()), Some(i64::from(channel[0].to))];
         let are_among = |set: &HashSet<i64>| ranks.map(|rank| rank.is_some_and(|rank| set.contains(&rank)));
-        let have_lost = are_among(&losers).contains(&true);
-        let are_finished = !are_among(&finished).contains(&false);
+        let have_lost = are_among(&self.losers).contains(&true);
+        let are_finished = !are_among(&self.finished).contains(&false);
         let pairs = sent.len().min(received.len());
         let (skipped_sent, skipped_received, is_known) = match have_lost {
             true => (sent.len() - pairs, received.len() - pairs, are_finished),
@@ -65,25 +165,24 @@ pub fn matched(db: &Connection, mut take: impl FnMut(Message) -> Result<(), Erro
         let most = sent.len().max(received.len());
         // A message arrives with the bytes it was sent with: else something is missing between, as where counting paused.
         if !is_known || both.clone().any(|(sent, received)| sent.bytes != received.bytes) {
-            unmatched += most as u64;
-            continue;
+            return most as u64;
         }
-        unmatched += (most - pairs) as u64;
-        for (sent, received) in both {
-            take(Message { sent: sent.event, received: received.event })?;
-        }
+        messages.extend(both.map(|(sent, received)| Message { sent: sent.event, received: received.event }));
+        (most - pairs) as u64
     }
 }
 
-/// Fills the table of messages. Where there is no room to sort them in, it is left empty: `through` then matches them when it is asked.
-pub(super) fn store(db: &Connection) -> Result<(), error::Error> {
-    if !db.query_row("SELECT EXISTS (SELECT * FROM clock)", [], |row| row.get(0))? {
-        return Ok(());
-    }
-    let mut insert = db.prepare("INSERT INTO message VALUES (?, ?)")?;
+/// The same of a profile, from its events.
+pub fn matched(db: &Connection, take: impl FnMut(Message) -> Result<(), Error>) -> Result<u64, Error> {
+    Ends::of(db)?.matched(db, take)
+}
+
+/// Fills the table of messages. Where there is no room for their ends, it is left empty: `through` then matches them when it is asked.
+pub(super) fn store(db: &Connection, ends: Ends) -> Result<(), error::Error> {
+    let mut batch = Batch::new(db, "message", "", 2);
     let mut failed = None;
-    let matched = matched(db, |message| {
-        insert.execute([message.sent, message.received]).map(drop).map_err(|error| {
+    let matched = ends.matched(db, |message| {
+        batch.add([message.sent, message.received].map(Some)).map_err(|error| {
             failed = Some(error);
             Error::QueryReturnedNoRows
         })
@@ -91,6 +190,7 @@ pub(super) fn store(db: &Connection) -> Result<(), error::Error> {
     match (failed, matched) {
         (Some(error), _) => return Err(error.into()),
         (None, Ok(unmatched)) => {
+            batch.finish()?;
             let sql = "INSERT INTO metadata VALUES (?, ?)";
             db.execute(sql, [NOT_MATCHED, &unmatched.to_string()])?;
         }
@@ -99,35 +199,16 @@ pub(super) fn store(db: &Connection) -> Result<(), error::Error> {
     Ok(())
 }
 
-fn ends(rows: Rows<'_>) -> Peekable<impl Iterator<Item = Result<End, Error>>> {
-    rows.mapped(end).peekable()
-}
-
-fn end(row: &Row) -> Result<End, Error> {
-    let number = |at: usize| match row.get_ref(at)? {
-        ValueRef::Null => Ok(None),
-        _ => row.get(at).map(Some),
-    };
-    Ok(End {
-        channel: [number(0)?, number(1)?, number(2)?, number(3)?],
-        event: row.get(4)?,
-        bytes: row.get(5)?,
-        rank: row.get(6)?,
+fn end(row: &Row) -> Option<End> {
+    Some(End {
+        comm: row.get(0).ok()?,
+        source: row.get(1).ok()?,
+        to: row.get(2).ok()?,
+        tag: row.get(3).ok()?,
+        is_received: row.get(4).ok()?,
+        rank: row.get(5).ok()?,
+        order: row.get(6).ok()?,
+        event: row.get(7).ok()?,
+        bytes: row.get(8).ok()?,
     })
-}
-
-/// Of an error the first one: it is told when it is taken.
-fn channel(next: &Result<End, Error>) -> Channel {
-    next.as_ref().map_or([None; 4], |end| end.channel)
-}
-
-fn of_channel(
-    ends: &mut Peekable<impl Iterator<Item = Result<End, Error>>>,
-    channel: Channel,
-) -> Result<Vec<End>, Error> {
-    let mut found = Vec::new();
-    while let Some(end) = ends.next_if(|end| end.as_ref().map_or(true, |end| end.channel == channel)) {
-        found.push(end?);
-    }
-    Ok(found)
 }

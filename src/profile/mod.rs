@@ -1,6 +1,7 @@
 //! The SQLite file that all shards of a run together become: [`Writer`] takes the stream of what all processes counted, [`recover`] finds what a
 //! job left that did not end well.
 
+mod batch;
 mod error;
 mod files;
 mod layers;

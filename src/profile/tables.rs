@@ -9,10 +9,10 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{CachedStatement, Connection, params};
 
 use self::told::Told;
+use super::batch::Batch;
 use super::error::Error;
 use super::files::Files;
 use super::layers::Layers;
-use super::messages;
 use super::number::{Communicators, number_names};
 use super::schema::{adding, is_in_total, is_rare, known};
 use super::sites::Sites;
@@ -22,7 +22,7 @@ use crate::counters::{self, Arguments, Calls, Counter, Messages};
 use crate::creators;
 use crate::shard::{self, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
-    Completed, Detail, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Row, Run,
+    Completed, Context, Detail, Edge, FileCalls, Identity, InFlight, Item, Key, NO_RANK, Name, Peer, Process, Row, Run,
     SiteCalls, Totals, Transfer, Use,
 };
 
@@ -58,7 +58,7 @@ pub struct Tables<'a> {
 
 struct Statements<'a> {
     process: CachedStatement<'a>,
-    cell: CachedStatement<'a>,
+    cell: Batch<'a>,
     uneven_cell: CachedStatement<'a>,
     total: CachedStatement<'a>,
     uneven_total: CachedStatement<'a>,
@@ -97,7 +97,7 @@ impl<'a> Tables<'a> {
             |is_wanted: fn(&Counter) -> bool| Calls::TABLE.iter().filter(|counter| is_wanted(counter)).count();
         let insert = Statements {
             process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?,
-            cell: insert_into("cell", 1 + columns(|counter| !counter.is_common()))?,
+            cell: Batch::new(db, "cell", "", 1 + columns(|counter| !counter.is_common())),
             uneven_cell: insert_into("uneven_cell", 1 + columns(Counter::is_common))?,
             total: insert_into("total", 11 + columns(is_in_total) + 2 * Calls::EXTREMES)?,
             uneven_total: insert_into("uneven_total", 1 + columns(is_rare) + columns(|counter| counter.has_most) + columns(Counter::is_common))?,
@@ -116,7 +116,7 @@ impl<'a> Tables<'a> {
             detail,
             world_size: run.world_size.into(),
             insert,
-            layers: Layers::new(db, run.ranks >= run.world_size.into())?,
+            layers: Layers::new(db, run.world_size, run.ranks >= run.world_size.into())?,
             sites: Sites::default(),
             files: Files::new(db)?,
             communicators: Communicators::default(),
@@ -184,7 +184,10 @@ impl<'a> Tables<'a> {
                 self.number()?;
                 self.operations.insert(event.operation);
                 let comm = self.comm(event.identity);
-                let layer_comm = self.comm(event.context.communicator);
+                let layer_comm = match event.context {
+                    Context::NONE => shard::NO_COMM,
+                    context => self.comm(context.communicator),
+                };
                 let site = self.sites.find(event.site);
                 self.layers.add_event(&event, [comm, layer_comm], site)
             }
@@ -403,7 +406,7 @@ impl<'a> Tables<'a> {
     pub fn finish(mut self, run: &Run) -> Result<(), Error> {
         self.number()?;
         self.end_group()?;
-        self.layers.finish()?;
+        self.insert.cell.finish()?;
         let header = &run.header;
         let edges = header.edges_bytes.get(..header.edge_count as usize).unwrap_or_default();
         let buckets = Buckets::new(edges).unwrap_or_default();
@@ -439,7 +442,7 @@ impl<'a> Tables<'a> {
         for operation in self.operations.iter().filter(|operation| is_collective_on_files(**operation)) {
             insert.execute([operation])?;
         }
-        messages::store(self.db)
+        self.layers.finish()
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::group::{Each, Key, Row, Sum};
 use super::identity::Identity;
-use super::item::{Communicator, Context, Edge, Item, Run, SiteCalls, Transfer, Use};
+use super::item::{Communicator, Context, Edge, Event, Item, Run, SiteCalls, Transfer, Use};
 use super::merge::Source;
 use crate::counters::{Calls, Counter};
 use crate::shard::Header;
@@ -90,7 +90,7 @@ impl Encoder {
             }
             Item::InFlight(call) => self.put(call),
             Item::Clock(clock) => self.put(clock),
-            Item::Event(event) => self.put(event),
+            Item::Event(event) => self.put_event(event),
             Item::Program(of_ranks) | Item::Setting(of_ranks) => self.put(of_ranks),
             Item::Completed(completed) => self.put(completed),
             Item::OpenedFile(opened) => self.put(opened),
@@ -113,6 +113,17 @@ impl Encoder {
     fn put_key(&mut self, key: &Key) {
         self.put_identity(key.identity);
         self.put(&(key.operation, key.bucket, key.phase));
+    }
+
+    fn put_event(&mut self, event: &Event) {
+        self.put_identity(event.identity);
+        let Event { rank, number, thread, kind, operation, begin_ns, sequence, end_ns, cause_ns, bytes, .. } = *event;
+        let Event { route, context, peer, message, site, .. } = *event;
+        let of_layer = (route != 0 || peer != 0 || context != Context::NONE).then_some((route, peer, context));
+        self.put(&(rank, number, thread, kind, operation, begin_ns, sequence));
+        // As few bytes as the duration takes.
+        let [end_ns, cause_ns] = [end_ns, cause_ns].map(|ns| ns.map(|ns| ns.wrapping_sub(begin_ns)));
+        self.put(&(end_ns, cause_ns, bytes, message, site, of_layer));
     }
 
     fn put_each(&mut self, each: &Each) {
@@ -277,7 +288,7 @@ impl Decoder {
             }
             16 => Item::InFlight(self.get()?),
             17 => Item::Clock(self.get()?),
-            18 => Item::Event(self.get()?),
+            18 => Item::Event(self.event()?),
             19 => Item::Program(self.get()?),
             20 => Item::Completed(Box::new(self.get()?)),
             21 => Item::File(self.get()?),
@@ -306,6 +317,32 @@ impl Decoder {
         let identity = self.identity()?;
         let (operation, bucket, phase) = self.get()?;
         Some(Key { identity, operation, bucket, phase })
+    }
+
+    fn event(&mut self) -> Option<Event> {
+        let identity = self.identity()?;
+        let (rank, number, thread, kind, operation, begin_ns, sequence) = self.get()?;
+        let (end_ns, cause_ns, bytes, message, site, of_layer): (_, _, _, _, _, Option<_>) = self.get()?;
+        let [end_ns, cause_ns] = [end_ns, cause_ns].map(|ns: Option<i64>| ns.map(|ns| i64::wrapping_add(begin_ns, ns)));
+        let (route, peer, context) = of_layer.unwrap_or((0, 0, Context::NONE));
+        Some(Event {
+            rank,
+            number,
+            thread,
+            kind,
+            identity,
+            operation,
+            begin_ns,
+            sequence,
+            end_ns,
+            cause_ns,
+            bytes,
+            route,
+            context,
+            peer,
+            message,
+            site,
+        })
     }
 
     fn each(&mut self) -> Option<Each> {

@@ -357,7 +357,7 @@ pub struct Clock {
 }
 
 /// Something on the timeline. Times are nanoseconds since its begin, on the clock of rank 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub rank: u32,
     /// Among the events of its rank.

@@ -23,14 +23,9 @@ pub struct Merge<S> {
 impl<S: Source> Merge<S> {
     pub fn new(sources: Vec<S>) -> Merge<S> {
         let mut merge = Merge { heads: Vec::with_capacity(sources.len()), sources };
-        (0..merge.sources.len()).for_each(|index| merge.refill(index));
+        let firsts = merge.sources.iter_mut().enumerate().filter_map(|(index, source)| Some((index, source.next()?)));
+        merge.heads.extend(firsts.map(|(index, item)| (item.sort_key(), index, item)));
         merge
-    }
-
-    fn refill(&mut self, index: usize) {
-        if let Some(item) = self.sources[index].next() {
-            self.heads.push((item.sort_key(), index, item));
-        }
     }
 
     /// The position of the item that comes next: there are few sources, the levels of a tree.
@@ -39,9 +34,13 @@ impl<S: Source> Merge<S> {
         heads.min_by(|(_, (a, i, _)), (_, (b, j, _))| (a, i).cmp(&(b, j))).map(|(position, _)| position)
     }
 
+    /// The next item of its source takes its place.
     fn take(&mut self, position: usize) -> (SortKey, Item) {
-        let (key, index, item) = self.heads.swap_remove(position);
-        self.refill(index);
+        let head = &mut self.heads[position];
+        let (key, _, item) = match self.sources[head.1].next() {
+            Some(next) => std::mem::replace(head, (next.sort_key(), head.1, next)),
+            None => self.heads.swap_remove(position),
+        };
         (key, item)
     }
 }

@@ -132,7 +132,7 @@ impl Statements<'_> {
         let (counted, has_extremes) = (&row.counted, row.counted.calls > 1);
         let of_cell = counted.values().into_iter().zip(Calls::TABLE).filter(|(_, counter)| !counter.is_common());
         let of_cell = of_cell.map(|(value, counter)| (counter.is_sum() || has_extremes).then_some(value as i64));
-        insert(&mut self.cell, [Some(number)].into_iter().chain(of_cell))?;
+        self.cell.add([Some(number)].into_iter().chain(of_cell))?;
         if counted.keep(Counter::is_common) != *common {
             let own = counted.only(Counter::is_common).map(|count| Some(count as i64));
             insert(&mut self.uneven_cell, [Some(number)].into_iter().chain(own))?;
