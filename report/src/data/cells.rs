@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use serde_json::{Value, json};
+use through_core::query::Error;
 use through_core::query::catalog::{Catalog, Detail};
-use through_core::query::counted::Counted;
+use through_core::query::counted::{Key, each};
+use through_core::query::open::Profile;
 use through_core::text::units;
 
 use super::lists::Lists;
@@ -21,44 +23,86 @@ struct Sum {
     time_ns: i64,
 }
 
+impl Sum {
+    fn add(&mut self, other: &Sum) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.bytes_sent = self.bytes_sent.saturating_add(other.bytes_sent);
+        self.bytes_recv = self.bytes_recv.saturating_add(other.bytes_recv);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+    }
+}
+
 /// By kind, and rank or the first of a block of ranks.
 type Place = (usize, i64);
 
+/// Sums of more and more rows: of so many ranks together that there are never more than some.
+struct Sums {
+    sums: HashMap<Place, Sum>,
+    block: i64,
+    most_rank: i64,
+}
+
+impl Sums {
+    /// Of ranks that stand for all there is nothing to add up.
+    fn first(&self, rank: i64) -> i64 {
+        if rank < 0 { rank } else { rank - rank % self.block }
+    }
+
+    fn add(&mut self, (kind, rank): Place, sum: &Sum) {
+        self.sums.entry((kind, self.first(rank))).or_default().add(sum);
+        while self.sums.len() > MOST_CELLS && self.block <= self.most_rank {
+            self.block *= 2;
+            for ((kind, rank), sum) in std::mem::take(&mut self.sums) {
+                self.sums.entry((kind, self.first(rank))).or_default().add(&sum);
+            }
+        }
+    }
+}
+
 /// Nothing where nothing was called.
-pub fn cells(counted: &Counted, catalog: &Catalog, lists: &Lists, caps: &mut Vec<String>) -> Option<Value> {
+pub fn cells(
+    profile: &Profile,
+    catalog: &Catalog,
+    lists: &Lists,
+    caps: &mut Vec<String>,
+) -> Result<Option<Value>, Error> {
     let mut kinds: Vec<[usize; 4]> = Vec::new();
     let mut numbers: HashMap<[usize; 4], usize> = HashMap::new();
-    let of_key: Vec<usize> = counted
-        .keys
-        .iter()
-        .map(|key| {
-            let kind = [lists.comm(key.comm), lists.op(key.op), lists.bucket(key.bucket), lists.phase(key.phase)];
-            *numbers.entry(kind).or_insert_with(|| {
-                kinds.push(kind);
-                kinds.len() - 1
-            })
-        })
-        .collect();
-    let mut sums: Vec<(Place, Sum)> = counted
-        .rows
-        .iter()
-        .map(|row| {
-            let sum =
-                Sum { calls: row.calls, bytes_sent: row.bytes_sent, bytes_recv: row.bytes_recv, time_ns: row.time_ns };
-            ((of_key[row.group as usize], row.rank.unwrap_or(-1)), sum)
-        })
-        .collect();
-    merge(&mut sums);
-    let mut block = 1i64;
     let most_rank = catalog.processes.last().map_or(0, |process| process.rank).clamp(0, 1 << 31);
-    while sums.len() > MOST_CELLS && block <= most_rank {
-        block *= 2;
-        // Of ranks that stand for all there is nothing to add up.
-        for ((_, rank), _) in sums.iter_mut().filter(|((_, rank), _)| *rank >= 0) {
-            *rank -= *rank % block;
+    let mut all = Sums { sums: HashMap::new(), block: 1, most_rank };
+    // Ranks come one after the other, and are added up here as long as they have one place.
+    let mut last: Option<(Key, Place, Sum)> = None;
+    each(profile, catalog, |row| {
+        let sum =
+            Sum { calls: row.calls, bytes_sent: row.bytes_sent, bytes_recv: row.bytes_recv, time_ns: row.time_ns };
+        let rank = row.rank.unwrap_or(-1);
+        let kind = match &mut last {
+            Some((key, (kind, first), held)) if *key == row.key => {
+                if *first == all.first(rank) {
+                    return held.add(&sum);
+                }
+                *kind
+            }
+            _ => {
+                let key = row.key;
+                let kind = [lists.comm(key.comm), lists.op(key.op), lists.bucket(key.bucket), lists.phase(key.phase)];
+                *numbers.entry(kind).or_insert_with(|| {
+                    kinds.push(kind);
+                    kinds.len() - 1
+                })
+            }
+        };
+        if let Some((_, place, held)) = last.take() {
+            all.add(place, &held);
         }
-        merge(&mut sums);
+        last = Some((row.key, (kind, all.first(rank)), sum));
+    })?;
+    if let Some((_, place, held)) = last {
+        all.add(place, &held);
     }
+    let Sums { sums, block, .. } = all;
+    let mut sums: Vec<(Place, Sum)> = sums.into_iter().collect();
+    sums.sort_unstable_by_key(|(place, _)| *place);
     if block > 1 {
         caps.push(format!(
             "Numbers are added up over blocks of {block} ranks, to keep the page below {} numbers. \
@@ -81,22 +125,8 @@ pub fn cells(counted: &Counted, catalog: &Catalog, lists: &Lists, caps: &mut Vec
     let flat: Vec<usize> = kinds.into_iter().flatten().collect();
     // Four numbers for each: communicator, operation, bucket, phase.
     let kinds = list(json!(flat));
-    (!sums.is_empty()).then(|| json!({ "detail": detail, "block": block, "kinds": kinds, "cells": columns.finish() }))
-}
-
-/// One row for each place, in their order.
-fn merge(sums: &mut Vec<(Place, Sum)>) {
-    sums.sort_by_key(|(place, _)| *place);
-    sums.dedup_by(|(place, next), (kept, sum)| {
-        let is_same = place == kept;
-        if is_same {
-            sum.calls = sum.calls.saturating_add(next.calls);
-            sum.bytes_sent = sum.bytes_sent.saturating_add(next.bytes_sent);
-            sum.bytes_recv = sum.bytes_recv.saturating_add(next.bytes_recv);
-            sum.time_ns = sum.time_ns.saturating_add(next.time_ns);
-        }
-        is_same
-    });
+    let is_any = !sums.is_empty();
+    Ok(is_any.then(|| json!({ "detail": detail, "block": block, "kinds": kinds, "cells": columns.finish() })))
 }
 
 /// `12000 of 50000 events`, for what a page leaves out.

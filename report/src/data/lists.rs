@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use commsee::ccl;
 use serde_json::{Value, json};
 use through_core::query::catalog::{Catalog, Communicator, size_class};
-use through_core::query::counted::Counted;
+use through_core::query::counted::Key;
 use through_core::query::families::Families;
 use through_core::text::escape::{cut, visible};
 use through_core::text::units;
@@ -42,8 +42,9 @@ pub struct Lists {
 }
 
 impl Lists {
-    pub fn of(catalog: &Catalog, families: &Families, counted: &Counted, caps: &mut Vec<String>) -> Lists {
-        let mut order = kept(catalog, counted);
+    /// `keys`: of what was counted, with their time.
+    pub fn of(catalog: &Catalog, families: &Families, keys: &BTreeMap<Key, i64>, caps: &mut Vec<String>) -> Lists {
+        let mut order = kept(catalog, keys);
         let others = catalog.communicators.len().saturating_sub(order.len());
         if others > 0 {
             caps.push(format!(
@@ -155,16 +156,11 @@ fn creator(comm: &Communicator) -> Option<String> {
 }
 
 /// The communicators that are told apart: all, or the heaviest.
-fn kept(catalog: &Catalog, counted: &Counted) -> Vec<i64> {
+fn kept(catalog: &Catalog, keys: &BTreeMap<Key, i64>) -> Vec<i64> {
     let mut weights: HashMap<i64, (i64, usize)> = catalog.communicators.keys().map(|comm| (*comm, (0, 0))).collect();
-    for key in &counted.keys {
-        if let Some((_, kinds)) = weights.get_mut(&key.comm) {
-            *kinds += 1;
-        }
-    }
-    for row in &counted.rows {
-        if let Some((time_ns, _)) = weights.get_mut(&counted.keys[row.group as usize].comm) {
-            *time_ns = time_ns.saturating_add(row.time_ns);
+    for (key, time_ns) in keys {
+        if let Some((sum, kinds)) = weights.get_mut(&key.comm) {
+            (*sum, *kinds) = (sum.saturating_add(*time_ns), *kinds + 1);
         }
     }
     let mut heaviest: Vec<(i64, i64, usize)> =

@@ -30,7 +30,7 @@ use insight::query::bench::Measurements;
 use through_core::Error;
 use through_core::advise::{Run, advise};
 use through_core::query::catalog::{Catalog, Detail};
-use through_core::query::counted::counted;
+use through_core::query::counted::keys;
 use through_core::query::filter::Filter;
 use through_core::query::layers::linkage::Layers;
 use through_core::query::open::Profile;
@@ -75,10 +75,9 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let layers = Layers::read(profile, &catalog)?;
     let context = Context::new(profile, catalog, Filter::default(), layers);
     let catalog = &context.catalog;
-    let counted = counted(profile, catalog)?;
     let run = Run::read(profile, catalog)?;
     let mut caps: Vec<String> = Vec::new();
-    let lists = Lists::of(catalog, &run.families, &counted, &mut caps);
+    let lists = Lists::of(catalog, &run.families, &keys(profile, catalog)?, &mut caps);
     let mut data = Map::new();
     let mut add = |name: &str, part: Option<Value>| {
         let is_there = part.is_some();
@@ -91,7 +90,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     add("map", Some(map::map(catalog, &lists, &run.families)));
     let has_ranks = add("ranks", Some(ranks::ranks(catalog))) && catalog.detail != Detail::Comm;
     add("ledger", Some(ranks::ledger(&run, &lists)));
-    let has_cells = add("cells", cells::cells(&counted, catalog, &lists, &mut caps));
+    let has_cells = add("cells", cells::cells(profile, catalog, &lists, &mut caps)?);
     add("waits", waits::waits(&run, &lists, &mut caps));
     let has_matrix = add("matrix", matrix::matrix(profile, catalog, &lists, &mut caps)?);
     let has_tree = add("tree", tree::tree(catalog, &lists));

@@ -1,6 +1,6 @@
 //! What ranks counted, as short rows: for whoever adds them up in ways of his own.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::catalog::{Catalog, size_class, unsigned};
 use super::source::{ALL_RANKS, Relation, Source};
@@ -20,8 +20,7 @@ pub struct Key {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The number of its key.
-    pub group: u32,
+    pub key: Key,
     /// Nothing: the sum over all ranks.
     pub rank: Option<i64>,
     pub calls: i64,
@@ -30,43 +29,50 @@ pub struct Row {
     pub time_ns: i64,
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct Counted {
-    pub keys: Vec<Key>,
-    pub rows: Vec<Row>,
+/// All keys, with the time over all ranks.
+pub fn keys(profile: &Profile, catalog: &Catalog) -> Result<BTreeMap<Key, i64>, Error> {
+    let Relation { sql, values } = Source::new(profile, catalog, &all(catalog)).groups_by_phase()?;
+    let mut keys: BTreeMap<Key, i64> = BTreeMap::new();
+    profile.query::<(), ()>(&format!("SELECT comm, op, bucket, phase, time_ns FROM ({sql})"), values, |row| {
+        let sum = keys.entry(key([row.get(0)?, row.get(1)?, row.get(2)?], row.get(3)?)).or_default();
+        *sum = sum.saturating_add(row.get(4)?);
+        Ok(())
+    })?;
+    Ok(keys)
 }
 
-/// Everything, by phase, in no order.
-pub fn counted(profile: &Profile, catalog: &Catalog) -> Result<Counted, Error> {
+/// Hands over everything, by phase, in no order. There may be millions of rows.
+pub fn each(profile: &Profile, catalog: &Catalog, mut take: impl FnMut(&Row)) -> Result<(), Error> {
+    let Relation { sql, values } = Source::new(profile, catalog, &all(catalog)).rows()?;
+    let sql = format!("SELECT sum, rank, calls, bytes_sent, bytes_recv, time_ns, comm, op, bucket, phase FROM ({sql})");
+    // Most rows have the sum, and with it the key, of the row before.
+    let mut last: Option<(i64, Key)> = None;
+    profile.query::<(), ()>(&sql, values, |row| {
+        let sum = row.get(0)?;
+        let key = match last {
+            Some((known, key)) if known == sum => key,
+            _ => key([row.get(6)?, row.get(7)?, row.get(8)?], row.get(9)?),
+        };
+        last = Some((sum, key));
+        let rank: i64 = row.get(1)?;
+        take(&Row {
+            key,
+            rank: (rank != ALL_RANKS).then_some(rank),
+            calls: row.get(2)?,
+            bytes_sent: unsigned(row.get(3)?),
+            bytes_recv: unsigned(row.get(4)?),
+            time_ns: row.get(5)?,
+        });
+        Ok(())
+    })
+}
+
+fn all(catalog: &Catalog) -> Filter {
     let is_phased = catalog.phases.len() > 1;
     let phases = is_phased.then(|| catalog.phases.keys().copied().collect());
-    let filter = Filter { is_phased, phases, ..Filter::default() };
-    let Relation { sql, values } = Source::new(profile, catalog, &filter).rows()?;
-    let sql = format!("SELECT comm, op, bucket, phase, rank, calls, bytes_sent, bytes_recv, time_ns FROM ({sql})");
-    let mut keys: Vec<Key> = Vec::new();
-    let mut numbers: HashMap<Key, u32> = HashMap::new();
-    let mut last: Option<(Key, u32)> = None;
-    let rows = profile.query(&sql, values, |row| {
-        let phase: Option<i64> = row.get(3)?;
-        let bucket = size_class(row.get(2)?);
-        let key = Key { comm: row.get(0)?, op: row.get(1)?, bucket, phase: phase.unwrap_or(0) };
-        let group = match last {
-            Some((known, group)) if known == key => group,
-            _ => *numbers.entry(key).or_insert_with(|| {
-                keys.push(key);
-                keys.len() as u32 - 1
-            }),
-        };
-        last = Some((key, group));
-        let rank: i64 = row.get(4)?;
-        Ok(Row {
-            group,
-            rank: (rank != ALL_RANKS).then_some(rank),
-            calls: row.get(5)?,
-            bytes_sent: unsigned(row.get(6)?),
-            bytes_recv: unsigned(row.get(7)?),
-            time_ns: row.get(8)?,
-        })
-    })?;
-    Ok(Counted { keys, rows })
+    Filter { is_phased, phases, ..Filter::default() }
+}
+
+fn key([comm, op, bucket]: [i64; 3], phase: Option<i64>) -> Key {
+    Key { comm, op, bucket: size_class(bucket), phase: phase.unwrap_or(0) }
 }

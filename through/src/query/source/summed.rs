@@ -84,7 +84,8 @@ pub fn without_ranks(filter: &Filter) -> Relation {
     };
     let counters = columns::of("s");
     let sql = format!(
-        "SELECT s.comm, s.op, s.bucket, {ALL_RANKS} AS rank, {counters}, {phase} AS phase FROM summary s \
+        "SELECT s.comm, s.op, s.bucket, {ALL_RANKS} AS rank, {counters}, {phase} AS phase, s.id AS sum \
+         FROM summary s \
          WHERE {phases}{condition}"
     );
     Relation { sql, values: parameters.0 }

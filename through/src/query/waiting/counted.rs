@@ -106,8 +106,16 @@ struct Cell {
     shortest_ns: i64,
 }
 
-/// By (communicator, operation); of each, by bucket, what each rank did.
-type Cells = BTreeMap<(i64, i64), BTreeMap<i64, BTreeMap<i64, Cell>>>;
+impl Cell {
+    fn add(&mut self, other: &Cell) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.shortest_ns = self.shortest_ns.min(other.shortest_ns);
+    }
+}
+
+/// What each rank did, by rank.
+type Cells = Vec<(i64, Cell)>;
 
 /// Of all operations that hold a rank until all have come, and which the filter leaves. What it says of ranks and times is the caller's.
 pub fn groups(profile: &Profile, catalog: &Catalog, filter: &Filter) -> Result<Vec<Group>, Error> {
@@ -125,36 +133,47 @@ fn groups_of(profile: &Profile, catalog: &Catalog, filter: &Filter, ops: BTreeSe
     let source = Source::new(profile, catalog, &filter);
     source.needs_single_ranks_for("waiting")?;
     let Relation { sql, values } = source.rows()?;
-    let mut cells: Cells = BTreeMap::new();
+    // By communicator and operation, then bucket.
+    let mut cells: BTreeMap<(i64, i64), BTreeMap<i64, Cells>> = BTreeMap::new();
+    // Those of one sum come one after the other.
+    let (mut held, mut last) = (Cells::new(), None);
+    let mut put = |key: Option<[i64; 3]>, held: &mut Cells| {
+        if let Some([comm, op, bucket]) = key {
+            cells.entry((comm, op)).or_default().entry(bucket).or_default().extend_from_slice(held);
+            held.clear();
+        }
+    };
     let sql = format!("SELECT comm, op, bucket, rank, calls, time_ns, time_min_ns FROM ({sql})");
     profile.query::<(), ()>(&sql, values, |row| {
-        let (calls, time_ns): (i64, i64) = (row.get(4)?, row.get(5)?);
+        let key = Some([row.get(0)?, row.get(1)?, row.get(2)?]);
+        if key != last {
+            put(std::mem::replace(&mut last, key), &mut held);
+        }
         let shortest_ns = row.get::<_, Option<i64>>(6)?.unwrap_or(0).max(0);
-        let cell = cells.entry((row.get(0)?, row.get(1)?)).or_default().entry(row.get(2)?).or_default();
-        let cell = cell.entry(row.get(3)?).or_insert(Cell { shortest_ns: i64::MAX, ..Cell::default() });
-        cell.calls = cell.calls.saturating_add(calls);
-        cell.time_ns = cell.time_ns.saturating_add(time_ns);
-        cell.shortest_ns = cell.shortest_ns.min(shortest_ns);
+        held.push((row.get(3)?, Cell { calls: row.get(4)?, time_ns: row.get(5)?, shortest_ns }));
         Ok(())
     })?;
-    Ok(cells.into_iter().filter_map(|((comm, op), buckets)| group(catalog, comm, op, buckets)).collect())
+    put(last, &mut held);
+    let of_buckets = |(bucket, cells)| (bucket, merged(cells));
+    let groups = cells
+        .into_iter()
+        .filter_map(|((comm, op), buckets)| group(catalog, comm, op, buckets.into_iter().map(of_buckets).collect()));
+    Ok(groups.collect())
 }
 
-fn group(catalog: &Catalog, comm: i64, op: i64, buckets: BTreeMap<i64, BTreeMap<i64, Cell>>) -> Option<Group> {
+fn group(catalog: &Catalog, comm: i64, op: i64, buckets: BTreeMap<i64, Cells>) -> Option<Group> {
     let communicator = catalog.communicators.get(&comm)?;
     let size = communicator.size.filter(|size| *size > 1)?;
-    let over_buckets = merged(buckets.values());
-    let time_ns = over_buckets.values().fold(0i64, |sum, cell| sum.saturating_add(cell.time_ns));
-    let calls = over_buckets.values().map(|cell| cell.calls).max().unwrap_or_default();
+    let over_buckets = merged(buckets.values().flatten().copied().collect());
+    let time_ns = over_buckets.iter().fold(0i64, |sum, (_, cell)| sum.saturating_add(cell.time_ns));
+    let calls = over_buckets.iter().map(|(_, cell)| cell.calls).max().unwrap_or_default();
     let mut group = Group { comm, op, calls, time_ns, members: Vec::new(), refused: None };
     if communicator.remote_size > 0 {
         return Some(Group { refused: Some(Refused::Intercommunicator), ..group });
     }
     // Where calls of a size are those of the same size on all ranks, each size tells for itself.
-    let is_same = |cells: &BTreeMap<i64, Cell>| {
-        let calls = cells.values().next().map(|cell| cell.calls);
-        cells.len() as u64 == size && cells.values().all(|cell| Some(cell.calls) == calls)
-    };
+    let is_same =
+        |cells: &Cells| cells.len() as u64 == size && cells.iter().all(|(_, cell)| cell.calls == cells[0].1.calls);
     // Classes of a rank's own bytes are no sizes that ranks share.
     let are_shared = buckets.keys().all(|bucket| size_class(*bucket) == *bucket);
     if are_shared && buckets.values().all(is_same) {
@@ -167,22 +186,24 @@ fn group(catalog: &Catalog, comm: i64, op: i64, buckets: BTreeMap<i64, BTreeMap<
     Some(group)
 }
 
-fn merged<'a>(buckets: impl Iterator<Item = &'a BTreeMap<i64, Cell>>) -> BTreeMap<i64, Cell> {
-    let mut all: BTreeMap<i64, Cell> = BTreeMap::new();
-    for (rank, cell) in buckets.flatten() {
-        let sum = all.entry(*rank).or_insert(Cell { shortest_ns: i64::MAX, ..Cell::default() });
-        sum.calls = sum.calls.saturating_add(cell.calls);
-        sum.time_ns = sum.time_ns.saturating_add(cell.time_ns);
-        sum.shortest_ns = sum.shortest_ns.min(cell.shortest_ns);
-    }
-    all
+/// One cell for each rank.
+fn merged(mut cells: Cells) -> Cells {
+    cells.sort_by_key(|(rank, _)| *rank);
+    cells.dedup_by(|(rank, next), (kept, sum)| {
+        let is_same = rank == kept;
+        if is_same {
+            sum.add(next);
+        }
+        is_same
+    });
+    cells
 }
 
-fn sandwich<'a>(parts: impl Iterator<Item = &'a BTreeMap<i64, Cell>>) -> Vec<Member> {
+fn sandwich<'a>(parts: impl Iterator<Item = &'a Cells>) -> Vec<Member> {
     let mut members: BTreeMap<i64, Member> = BTreeMap::new();
     for cells in parts {
-        let least_ns = cells.values().map(|cell| cell.time_ns).min().unwrap_or_default();
-        let shortest_ns = cells.values().map(|cell| cell.shortest_ns).min().unwrap_or_default();
+        let least_ns = cells.iter().map(|(_, cell)| cell.time_ns).min().unwrap_or_default();
+        let shortest_ns = cells.iter().map(|(_, cell)| cell.shortest_ns).min().unwrap_or_default();
         for (rank, cell) in cells {
             let member = members.entry(*rank).or_insert(Member { rank: *rank, time_ns: 0, min_ns: 0, max_ns: 0 });
             let work_ns = cell.calls.saturating_mul(shortest_ns);
@@ -200,7 +221,7 @@ mod tests {
     use super::*;
 
     /// Calls that each take 10 and in which the other ranks wait 90 for the late one.
-    fn cells(late: &[i64], ranks: i64) -> BTreeMap<i64, Cell> {
+    fn cells(late: &[i64], ranks: i64) -> Cells {
         let cell = |rank| {
             let waited = late.iter().filter(|late| **late != rank).count() as i64;
             (
