@@ -26,6 +26,7 @@ pub const FILES: &str = "COMMSEE_FILES";
 pub const NCCL: &str = "COMMSEE_NCCL";
 /// Read by the module for GPUs itself.
 pub const CUPTI: &str = "COMMSEE_CUPTI";
+pub const MANAGED: &str = "COMMSEE_MANAGED";
 pub const PASS_OVER: &str = "COMMSEE_PASS_OVER";
 pub const LOG: &str = "COMMSEE_LOG";
 pub const DISABLE: &str = "COMMSEE_DISABLE";
@@ -124,6 +125,12 @@ pub const VARIABLES: &[Variable] = &[
         default: "",
         meaning: "Path of the libcupti.so that the module gpu uses, if it finds none, or one that does not fit.",
         is_measured: false,
+    },
+    Variable {
+        name: MANAGED,
+        default: "0",
+        meaning: "1: the module gpu also counts pages of managed memory that move, and page faults. Not tried on a GPU.",
+        is_measured: true,
     },
     Variable {
         name: LOG,

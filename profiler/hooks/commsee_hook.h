@@ -131,6 +131,13 @@ void commsee_hook_leave(uint32_t entered);
 /* Charges what is counted for a call to a communicator of the layer, beside the MPI call or, outside of MPI, in its place. */
 void commsee_hook_on(commsee_hook_call *call, uint32_t communicator);
 
+/* With call sites, the memory that the program allocated at one site is an object. A module that sees allocations tells where they lie, in
+ * the call that made them, as long as they live; and what moves from an address to another counts for the objects that these lie in. 0, or an
+ * address in none, is no object. */
+void commsee_hook_allocated(int32_t module, const commsee_hook_call *call, uint64_t address, uint64_t bytes);
+void commsee_hook_freed(uint64_t address);
+void commsee_hook_moves(commsee_hook_call *call, uint64_t source, uint64_t target);
+
 /* Not timed: done when the call returned. */
 #define COMMSEE_HOOK_AT_ONCE UINT64_MAX
 

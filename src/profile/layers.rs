@@ -56,7 +56,7 @@ impl<'a> Layers<'a> {
         };
         Ok(Layers {
             db,
-            insert: adding("transfer", 15)?,
+            insert: adding("transfer", 17)?,
             insert_sum: adding("transfer_total", 10)?,
             sum: None,
             routes: Vec::new(),
@@ -193,12 +193,13 @@ impl<'a> Layers<'a> {
         Ok(())
     }
 
-    /// `rank_of`: the rank that rows of a rank stand under; `site` as in [`Layers::add_event`].
+    /// `rank_of`: the rank that rows of a rank stand under. `sites`: where the program made the call, and where it allocated what was read and
+    /// what was written.
     pub fn add(
         &mut self,
         transfer: &Transfer,
         [comm, layer_comm]: [u32; 2],
-        site: Option<u32>,
+        sites: [Option<u32>; 3],
         rank_of: impl Fn(u32) -> u32,
     ) -> Result<(), Error> {
         self.number()?;
@@ -208,6 +209,7 @@ impl<'a> Layers<'a> {
         let [time, least, most] = times(transfer);
         let within = self.route(transfer.context.within);
         let charged = charged_to(transfer.operation, comm, layer_comm);
+        let [site, source, target] = sites.map(|site| site.unwrap_or(NO_SITE));
         self.add_to_sum([charged, route], transfer)?;
         self.insert.execute(params![
             charged,
@@ -224,7 +226,9 @@ impl<'a> Layers<'a> {
             most,
             layer_comm,
             within,
-            site.unwrap_or(NO_SITE)
+            site,
+            source,
+            target
         ])?;
         Ok(())
     }

@@ -288,7 +288,8 @@ CREATE TABLE way (
 -- the layer's own operation. Rank -1 is all ranks together. peer -1 is not known or none, -2 a process of another MPI_COMM_WORLD.
 -- later: how many were not complete when their call returned; the times are theirs, null without any. layer_comm: a communicator of the
 -- layer that they were counted on, 0 is none; within: the layer's call that they happened in, by a way that has its function, 0 is none.
--- site: where the program made the call that they belong to, 0 where that was not counted, or is not known.
+-- site: where the program made the call that they belong to, 0 where that was not counted, or is not known. source_object,
+-- target_object: where it allocated the memory that was read, and written; as site.
 CREATE TABLE transfer (
     comm        INTEGER NOT NULL REFERENCES communicator(id),
     op          INTEGER NOT NULL REFERENCES operation(id),
@@ -305,10 +306,12 @@ CREATE TABLE transfer (
     layer_comm  INTEGER NOT NULL DEFAULT 0 REFERENCES communicator(id),
     within      INTEGER NOT NULL DEFAULT 0,
     site        INTEGER NOT NULL DEFAULT 0,
-    PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within, site)
+    source_object INTEGER NOT NULL DEFAULT 0,
+    target_object INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (comm, op, bucket, way, rank, peer, layer_comm, within, site, source_object, target_object)
 ) WITHOUT ROWID;
 
--- Sums of transfers over ranks, peers, communicators of layers, layer calls and sites.
+-- Sums of transfers over ranks, peers, communicators of layers, layer calls, sites and objects.
 CREATE TABLE transfer_total (
     comm        INTEGER NOT NULL REFERENCES communicator(id),
     op          INTEGER NOT NULL REFERENCES operation(id),
@@ -627,10 +630,13 @@ SELECT c.name AS comm,
        l.name AS layer_comm,
        nullif(v.function, '') AS within,
        w.memory AS memory,
-       s.site AS site
+       s.site AS site,
+       f.site AS source_object,
+       t.site AS target_object
 FROM (
     SELECT comm, op, bucket, way, CASE WHEN rank >= 0 THEN rank END AS rank, CASE WHEN peer >= 0 THEN peer END AS peer,
-           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns, nullif(layer_comm, 0) AS layer_comm, within, site
+           peer = -2 AS remote, calls, bytes, later, time_ns, time_min_ns, time_max_ns, nullif(layer_comm, 0) AS layer_comm, within, site,
+           source_object, target_object
     FROM transfer
 ) x
 JOIN communicator c ON c.id = x.comm
@@ -639,7 +645,9 @@ JOIN bucket b ON b.id = x.bucket
 JOIN way w ON w.id = x.way
 LEFT JOIN way v ON v.id = x.within
 LEFT JOIN communicator l ON l.id = x.layer_comm
-LEFT JOIN sites s ON s.id = x.site;
+LEFT JOIN sites s ON s.id = x.site
+LEFT JOIN sites f ON f.id = x.source_object
+LEFT JOIN sites t ON t.id = x.target_object;
 
 -- What moved over each device, where it was issued.
 CREATE VIEW devices AS

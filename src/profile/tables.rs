@@ -371,8 +371,9 @@ impl<'a> Tables<'a> {
         self.operations.insert(transfer.operation);
         let (comm, node_of) = (self.comm(transfer.identity), &self.node_of);
         let layer_comm = self.comm(transfer.context.communicator);
-        let site = self.sites.find(transfer.context.site);
-        self.layers.add(transfer, [comm, layer_comm], site, |rank| known_by(node_of, rank))
+        let Context { site, objects: [source, target], .. } = transfer.context;
+        let sites = [site, source, target].map(|site| self.sites.find(site));
+        self.layers.add(transfer, [comm, layer_comm], sites, |rank| known_by(node_of, rank))
     }
 
     fn add_use(&mut self, used: &Use) -> Result<(), Error> {

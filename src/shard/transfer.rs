@@ -81,6 +81,8 @@ pub struct Context {
     pub within: u32,
     /// Where the program made the call that it happened in, or 0.
     pub site: u32,
+    /// Where it allocated what was read, and what was written; each may be 0.
+    pub objects: [u32; 2],
 }
 
 /// A communicator of a layer as one of its processes told it.

@@ -303,10 +303,12 @@ pub struct Context {
     pub within: u64,
     /// [`Site::hash`] of the program's call, or 0.
     pub site: u64,
+    /// The same of where it allocated what was read, and what was written.
+    pub objects: [u64; 2],
 }
 
 impl Context {
-    pub const NONE: Context = Context { communicator: NO_COMM, within: 0, site: 0 };
+    pub const NONE: Context = Context { communicator: NO_COMM, within: 0, site: 0, objects: [0; 2] };
 }
 
 /// What a layer below MPI did between one rank, or node, and one process.

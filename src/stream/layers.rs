@@ -33,7 +33,8 @@ impl Numbers {
         let context = |entry: &shard::Context| {
             let within = routes.get(&entry.within).copied().unwrap_or(0);
             let site = resolved.site(entry.site);
-            (entry.number, Context { communicator: identity(shard, entry.communicator), within, site })
+            let objects = entry.objects.map(|object| resolved.site(object));
+            (entry.number, Context { communicator: identity(shard, entry.communicator), within, site, objects })
         };
         Numbers {
             contexts: shard.contexts.iter().map(context).collect(),

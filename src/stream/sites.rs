@@ -25,7 +25,11 @@ impl Sites {
         let mut mark = |number: u32| position(&code.sites, number).into_iter().for_each(|at| sites[at] = true);
         shard.communicators.iter().for_each(|communicator| mark(communicator.site()));
         shard.layer_communicators.iter().for_each(|communicator| mark(communicator.site));
-        shard.contexts.iter().for_each(|context| mark(context.site));
+        shard
+            .contexts
+            .iter()
+            .flat_map(|context| [context.site, context.objects[0], context.objects[1]])
+            .for_each(&mut mark);
         shard.site_cells.iter().for_each(|cell| mark(cell.site));
         shard.events.iter().filter_map(|(_, event)| event.site()).for_each(&mut mark);
         resolved.callers().for_each(mark);

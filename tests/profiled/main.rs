@@ -35,6 +35,7 @@ mod names;
 mod nccl;
 mod nccl_plugin;
 mod nccl_recorded;
+mod objects;
 mod p2p;
 mod pages;
 mod partitioned;

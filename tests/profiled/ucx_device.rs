@@ -26,7 +26,7 @@ const SETTINGS: [&[(&str, &str)]; 5] = [
 const MEMORIES: [[&str; 2]; 4] = [["host", "host"], ["cuda0", "cuda1"], ["host", "cuda1"], ["cuda0", "host"]];
 
 /// A UCX with transports for CUDA.
-fn ucx() -> Option<PathBuf> {
+pub fn ucx() -> Option<PathBuf> {
     let folder = fetched("COMMSEE_GPU_LIBRARIES").map(|folder| folder.join("ucx"));
     let folder = folder.filter(|folder| folder.join("ucx/libuct_cuda.so.0").is_file());
     if folder.is_none() {
@@ -36,7 +36,7 @@ fn ucx() -> Option<PathBuf> {
 }
 
 /// `ucx_device` over that UCX, with a driver, which lies in the folder.
-fn launch(mpi: Mpi, ucx: &Path, memories: [&str; 2], folder: &TempDir) -> Launch {
+pub fn launch(mpi: Mpi, ucx: &Path, memories: [&str; 2], folder: &TempDir) -> Launch {
     for library in ["libcuda.so.1", "libnvidia-ml.so.1"] {
         let link = folder.path().join(library);
         std::os::unix::fs::symlink(shared_library("standin_cuda"), link).expect("the driver's name");

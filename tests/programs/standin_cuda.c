@@ -96,6 +96,10 @@ int cuMemAlloc_v2(Pointer *pointer, size_t bytes)
         allocations[allocated++] = (struct allocation){(Pointer)(uintptr_t)place, bytes, device};
     pthread_mutex_unlock(&lock);
     *pointer = (Pointer)(uintptr_t)place;
+    /* As CUPTI would: of standin_cupti.c, where that is loaded. */
+    void (*told)(uint64_t, uint64_t) = (void (*)(uint64_t, uint64_t))dlsym(RTLD_DEFAULT, "standin_told");
+    if (fits && told)
+        told(*pointer, bytes);
     return fits ? 0 : 2;
 }
 int cuMemFree_v2(Pointer pointer)

@@ -11,7 +11,7 @@
 
 enum { ENTER, EXIT };
 enum { DRIVER = 1, RUNTIME = 2 };
-enum { MEMCPY = 1, MEMCPY2 = 22 };
+enum { MEMCPY = 1, MEMCPY2 = 22, UNIFIED = 25 };
 
 /* cupti_callbacks.h and cupti_activity.h of CUDA 13.0. */
 struct told {
@@ -35,17 +35,30 @@ struct record {
         struct { uint32_t source_device, source_context, destination_device, destination_context, correlation; } peer;
     };
 };
+struct counter {
+    int kind, counted;
+    uint64_t value, start, end, address;
+    uint32_t source, destination, stream, process, flags, pad;
+};
+struct configuration {
+    int scope, counted;
+    uint32_t device, is_enabled;
+};
+_Static_assert(sizeof(struct counter) == 64, "CUpti_ActivityUnifiedMemoryCounter");
 typedef void callback(void *, int, uint32_t, const void *);
 
 static const char *const of_driver[] = {NULL, "cuInit", "cuMemAlloc_v2", NULL, "cuMemcpyHtoDAsync_v2", "cuGraphLaunch", "cuLaunchKernel",
-                                        "cuMemcpyBatchAsync_v2"};
-static const char *const of_runtime[] = {NULL, "cudaMalloc_v3020", "cudaMemcpyAsync_v3020", "cudaGraphLaunch_v10000", "cudaMemcpyBatchAsync_v13000"};
+                                        "cuMemcpyBatchAsync_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost", "cuMemAllocManaged",
+                                        "cuMemcpy2DAsync_v2_ptsz"};
+static const char *const of_runtime[] = {NULL, "cudaMalloc_v3020", "cudaMemcpyAsync_v3020", "cudaGraphLaunch_v10000", "cudaMemcpyBatchAsync_v13000",
+                                         "cudaFree_v3020"};
+enum { ALLOCATE = 2, FREE = 8, ALLOCATE_HOST = 9, FREE_HOST = 10, ALLOCATE_MANAGED = 11, COPY_2D = 12, ALLOCATE_IN_RUNTIME = 1, FREE_IN_RUNTIME = 5 };
 enum { COPY_IN_DRIVER = 4, LAUNCH_IN_DRIVER = 5, BATCH_IN_DRIVER = 7, COPY_IN_RUNTIME = 2, LAUNCH_IN_RUNTIME = 3, BATCH_IN_RUNTIME = 4 };
 
 int standin_dropped, standin_flushes;
 static callback *subscriber;
 static void *data;
-static int is_wanted[3][8], is_enabled[64];
+static int is_wanted[3][16], is_enabled[64], is_counted[16];
 static void (*request)(uint8_t **, size_t *, size_t *);
 static void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -112,9 +125,16 @@ int cuptiActivityRegisterCallbacks(void *requested, void *completed)
 
 int cuptiActivityEnable(int kind) { return is_enabled[kind] = 1, 0; }
 
+int cuptiActivityConfigureUnifiedMemoryCounter(const struct configuration *wanted, uint32_t count)
+{
+    for (uint32_t at = 0; at < count; at++)
+        is_counted[wanted[at].counted] = wanted[at].scope == 1 && wanted[at].is_enabled;
+    return 0;
+}
+
 int cuptiActivityDisable(int kind) { return is_enabled[kind] = 0, 0; }
 
-static size_t bytes_of(int kind) { return kind == MEMCPY ? 96 : 104; }
+static size_t bytes_of(int kind) { return kind == MEMCPY ? 96 : kind == UNIFIED ? sizeof(struct counter) : 104; }
 
 int cuptiActivityGetNextRecord(uint8_t *start, size_t bytes, uint8_t **record)
 {
@@ -156,10 +176,11 @@ static void *in_thread(void *nothing)
     return nothing;
 }
 
-static void add(struct record record)
+static void add_any(const void *record, size_t known)
 {
-    size_t bytes = bytes_of(record.kind);
-    if (!is_enabled[record.kind] || !request)
+    int kind = *(const int *)record;
+    size_t bytes = bytes_of(kind);
+    if (!is_enabled[kind] || !request)
         return;
     pthread_mutex_lock(&lock);
     if (buffer && filled + bytes > room) {
@@ -174,28 +195,38 @@ static void add(struct record record)
     }
     if (buffer) {
         memset(buffer + filled, 0xaa, bytes);
-        memcpy(buffer + filled, &record, sizeof record < bytes ? sizeof record : bytes);
+        memcpy(buffer + filled, record, known < bytes ? known : bytes);
         filled += bytes;
     }
     pthread_mutex_unlock(&lock);
 }
 
-static void call(int domain, uint32_t number, int site, uint32_t correlation, int result)
+static void add(struct record record) { add_any(&record, sizeof record); }
+
+static void call_with(int domain, uint32_t number, int site, uint32_t correlation, int result, const void *parameters)
 {
     struct told told = {.site = site, .function = (domain == DRIVER ? of_driver : of_runtime)[number], .correlation = correlation};
+    told.parameters = parameters;
     told.result = site == EXIT ? &result : NULL;
     if (subscriber && is_wanted[domain][number])
         subscriber(data, domain, number, &told);
 }
 
-static uint32_t begin(int runtime, int driver)
+static void call(int domain, uint32_t number, int site, uint32_t correlation, int result)
+{
+    call_with(domain, number, site, correlation, result, NULL);
+}
+
+static uint32_t begin_with(int runtime, int driver, const void *parameters)
 {
     /* Other calls have numbers, too. */
     uint32_t correlation = __atomic_add_fetch(&correlations, 3, __ATOMIC_RELAXED);
     call(RUNTIME, (uint32_t)runtime, ENTER, correlation, 0);
-    call(DRIVER, (uint32_t)driver, ENTER, correlation, 0);
+    call_with(DRIVER, (uint32_t)driver, ENTER, correlation, 0, parameters);
     return correlation;
 }
+
+static uint32_t begin(int runtime, int driver) { return begin_with(runtime, driver, NULL); }
 
 static void end(int runtime, int driver, uint32_t correlation, int result)
 {
@@ -213,9 +244,9 @@ const char *standin_start(void)
     return path;
 }
 
-void standin_copy(int direction, int source, int destination, uint64_t bytes, uint64_t time_ns, int result)
+static void copy(int driver, const void *parameters, int direction, int source, int destination, uint64_t bytes, uint64_t time_ns, int result)
 {
-    uint32_t correlation = begin(COPY_IN_RUNTIME, COPY_IN_DRIVER);
+    uint32_t correlation = begin_with(COPY_IN_RUNTIME, driver, parameters);
     uint64_t start = now();
     struct record record = {MEMCPY, (uint8_t)direction, (uint8_t)source, (uint8_t)destination, 0, bytes, start, start + time_ns, 0, 1, 7, {{0}}};
     if (time_ns == 0)
@@ -227,7 +258,86 @@ void standin_copy(int direction, int source, int destination, uint64_t bytes, ui
     }
     if (result == 0)
         add(record);
-    end(COPY_IN_RUNTIME, COPY_IN_DRIVER, correlation, result);
+    end(COPY_IN_RUNTIME, driver, correlation, result);
+}
+
+void standin_copy(int direction, int source, int destination, uint64_t bytes, uint64_t time_ns, int result)
+{
+    copy(COPY_IN_DRIVER, NULL, direction, source, destination, bytes, time_ns, result);
+}
+
+void standin_move(int direction, int source, int destination, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    const uint64_t parameters[] = {to, from, bytes, 0};
+    copy(COPY_IN_DRIVER, parameters, direction, source, destination, bytes, 100, 0);
+}
+
+/* CUDA_MEMCPY2D. */
+void standin_move_2d(int direction, int source, int destination, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    struct end {
+        uint64_t x, y;
+        uint32_t memory;
+        uint64_t host, device, array, pitch;
+    } ends[] = {{0, 0, source == DEVICE ? 2 : 1, source == DEVICE ? 1 : from, source == DEVICE ? from : 1, 1, 64},
+                {0, 0, destination == DEVICE ? 2 : 1, destination == DEVICE ? 1 : to, destination == DEVICE ? to : 1, 1, 64}};
+    const void *parameters[] = {ends, NULL};
+    copy(COPY_2D, parameters, direction, source, destination, bytes, 100, 0);
+}
+
+static int allocating(int memory) { return memory == PINNED ? ALLOCATE_HOST : memory == MANAGED ? ALLOCATE_MANAGED : ALLOCATE; }
+
+static void allocated(int memory, uint64_t address, uint64_t bytes)
+{
+    uint64_t place = 0;
+    const struct { uint64_t *place; uint64_t bytes, flags; } parameters = {&place, bytes, 0};
+    uint32_t correlation = __atomic_add_fetch(&correlations, 3, __ATOMIC_RELAXED);
+    call(RUNTIME, ALLOCATE_IN_RUNTIME, ENTER, correlation, 0);
+    call_with(DRIVER, (uint32_t)allocating(memory), ENTER, correlation, 0, &parameters);
+    place = address;
+    call_with(DRIVER, (uint32_t)allocating(memory), EXIT, correlation, 0, &parameters);
+    call(RUNTIME, ALLOCATE_IN_RUNTIME, EXIT, correlation, 0);
+}
+
+static uint64_t next = 0x700000000000, freed, freed_bytes, last, last_bytes;
+
+uint64_t standin_allocate(int memory, uint64_t bytes)
+{
+    int is_again = freed && bytes == freed_bytes;
+    uint64_t address = is_again ? freed : next;
+    if (is_again)
+        freed = 0;
+    else
+        next += bytes + 4096;
+    last = address, last_bytes = bytes;
+    allocated(memory, address, bytes);
+    return address;
+}
+
+void standin_free(int memory, uint64_t address)
+{
+    const uint64_t parameters[] = {address};
+    int driver = memory == PINNED ? FREE_HOST : FREE;
+    uint32_t correlation = begin_with(FREE_IN_RUNTIME, driver, parameters);
+    if (address == last)
+        freed = address, freed_bytes = last_bytes;
+    end(FREE_IN_RUNTIME, driver, correlation, 0);
+}
+
+void standin_told(uint64_t address, uint64_t bytes)
+{
+    static int is_started;
+    if (!is_started++)
+        standin_start();
+    allocated(DEVICE, address, bytes);
+}
+
+void standin_managed(int kind, uint64_t value, uint64_t address, uint32_t source, uint32_t destination)
+{
+    uint64_t start = now();
+    struct counter counter = {UNIFIED, kind, value, start, start + 500, address, source, destination, 0, 1, 0, 0};
+    if (is_counted[kind])
+        add_any(&counter, sizeof counter);
 }
 
 void standin_nothing(void)

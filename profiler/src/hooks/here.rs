@@ -6,6 +6,7 @@ use vocabulary::shard::ROUTE_BITS;
 use super::registry;
 use crate::guest::state;
 use crate::thread::Thread;
+use crate::thread::layer_calls::Belonging;
 use crate::thread::transfers::Transferred;
 use crate::{sites, thread, trace};
 
@@ -114,7 +115,8 @@ unsafe fn fill_layered(own: &Transferred, thread: &Thread, call: *mut Call) -> i
         full.layer_module = layer.module;
         full.layer_sequence = layer.sequence;
     } else {
-        full.context = own.layers.context((0, 0, site(thread)), registry::context) << ROUTE_BITS;
+        let belonging = Belonging { site: site(thread), ..Belonging::NONE };
+        full.context = own.layers.context(belonging, registry::context) << ROUTE_BITS;
     }
     // SAFETY: the module says that it has room for so many bytes.
     unsafe {

@@ -4,6 +4,7 @@
 //! Wrappers know nothing of modules: where a thread stands is written down anyway (`in_flight.rs`), and read here.
 
 mod here;
+mod objects;
 mod registry;
 
 use std::ffi::{CStr, c_char, c_void};
@@ -18,7 +19,7 @@ use vocabulary::shard::{self as image, InFlightCall, NO_COMM, ROUTE_BITS, Role};
 
 use crate::guest::{clock, guard, say, state};
 use crate::record::buckets;
-use crate::thread::layer_calls::LayerCall;
+use crate::thread::layer_calls::{Belonging, LayerCall};
 use crate::thread::transfers::{Entry, Transferred};
 use crate::{sites, trace};
 
@@ -194,7 +195,9 @@ unsafe extern "C" fn enter(module: i32, route: u32, communicator: u32, sequence:
     let entered = || {
         let thread = here::thread()?;
         let own = thread.hooks.get()?;
-        let context = own.layers.context((communicator, route, here::site(thread)), registry::context);
+        let site = here::site(thread);
+        let belonging = Belonging { communicator, within: route, site, ..Belonging::NONE };
+        let context = own.layers.context(belonging, registry::context);
         let begin_ticks = thread.in_flight.innermost().map_or(0, |innermost| innermost.begin_ticks);
         let (context, module) = (context << ROUTE_BITS, u32::try_from(module).ok()?);
         let call = LayerCall { module, route, communicator, context, sequence, stack, begin_ticks };
@@ -212,18 +215,24 @@ pub unsafe extern "C" fn commsee_hook_leave(entered: u32) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn commsee_hook_on(call: *mut Call, communicator: u32) {
-    let context = || {
-        // SAFETY: the module passes a call.
-        let (_, within, site) = match unsafe { (*call).context } >> ROUTE_BITS {
-            0 => (0, 0, 0),
-            context => registry::belonging(context),
-        };
-        Some(counters()?.layers.context((communicator, within, site), registry::context) << ROUTE_BITS)
+    // SAFETY: the module passes a call.
+    guard::guarded(|| unsafe { change(call, |belonging| belonging.communicator = communicator) });
+}
+
+/// Changes what a call counts for.
+///
+/// # Safety
+/// `call` is one that `commsee_hook_here` filled in, or one of no call.
+unsafe fn change(call: *mut Call, to: impl FnOnce(&mut Belonging)) {
+    let Some(own) = counters() else { return };
+    // SAFETY: as demanded.
+    let context = unsafe { &mut (*call).context };
+    let mut belonging = match *context >> ROUTE_BITS {
+        0 => Belonging::NONE,
+        number => registry::belonging(number),
     };
-    if let Some(context) = guard::guarded(context).flatten() {
-        // SAFETY: as above.
-        unsafe { (*call).context = context };
-    }
+    to(&mut belonging);
+    *context = own.layers.context(belonging, registry::context) << ROUTE_BITS;
 }
 
 #[unsafe(no_mangle)]

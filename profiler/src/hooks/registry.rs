@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed, xxh3_128_with_seed};
 use crate::guest::signals;
 use crate::shard;
 use crate::shard::texts::Texts;
+use crate::thread::layer_calls::Belonging;
 
 static REGISTRY: Mutex<Option<Registry>> = parking_lot::const_mutex(None);
 
@@ -49,9 +50,6 @@ struct Registry {
     /// Names of modules that speak another version.
     strangers: Vec<String>,
 }
-
-/// What a context is: a layer's communicator, the route of a layer's call, and the site of the program's. Each may be 0.
-type Belonging = (u32, u32, u32);
 
 /// A communicator, and where it stands in the shard.
 struct Known {
@@ -201,13 +199,13 @@ const MOST_CONTEXTS: usize = (1 << (u32::BITS - ROUTE_BITS)) - 1;
 /// The number of a context, 0 is none.
 pub fn context(belonging: Belonging) -> u32 {
     with(|registry| {
-        let (communicator, within, _) = belonging;
+        let Belonging { communicator, within, .. } = belonging;
         let contexts = &registry.contexts;
         let is_full = contexts.all.len() >= MOST_CONTEXTS && !contexts.numbers.contains_key(&belonging);
         let is_known =
             communicator as usize <= registry.communicators.len() && within as usize <= registry.routes.all.len();
         match belonging {
-            (0, 0, 0) => 0,
+            Belonging::NONE => 0,
             _ if is_full || !is_known => 0,
             _ => registry.contexts.number(belonging),
         }
@@ -303,8 +301,8 @@ impl Registry {
             self.communicators_written += 1;
         }
         let block = &mut self.context_block;
-        self.contexts.write(|number, &(communicator, within, site)| {
-            block.add(Context { number, communicator, within, site }).map(|_| ())
+        self.contexts.write(|number, &Belonging { communicator, within, site, objects }| {
+            block.add(Context { number, communicator, within, site, objects }).map(|_| ())
         });
     }
 }

@@ -11,6 +11,29 @@ use crate::thread::in_flight::InFlight;
 /// Layers call each other only a few times over; what is deeper belongs to the call around it.
 const MOST: usize = 16;
 
+/// What a context is. Each may be 0.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Belonging {
+    /// The layer's.
+    pub communicator: u32,
+    /// The route of a layer's call.
+    pub within: u32,
+    /// Of the program's call.
+    pub site: u32,
+    /// The sites where it allocated what is read, and what is written.
+    pub objects: [u32; 2],
+}
+
+impl Belonging {
+    pub const NONE: Belonging = Belonging { communicator: 0, within: 0, site: 0, objects: [0; 2] };
+}
+
+impl Default for Belonging {
+    fn default() -> Belonging {
+        Belonging::NONE
+    }
+}
+
 #[derive(Clone, Copy)]
 pub struct LayerCall {
     pub module: u32,
@@ -32,8 +55,8 @@ pub struct Layers {
     /// The same where no call is known.
     outside: Cell<u64>,
     calls: [Cell<LayerCall>; MOST],
-    /// The context that was asked for last: communicator, route and site, and its number.
-    last: Cell<((u32, u32, u32), u32)>,
+    /// The context that was asked for last, and its number.
+    last: Cell<(Belonging, u32)>,
 }
 
 impl Layers {
@@ -45,7 +68,7 @@ impl Layers {
             owner: Cell::new(0),
             outside: Cell::new(0),
             calls: [const { Cell::new(NONE) }; MOST],
-            last: Cell::new(((0, 0, 0), 0)),
+            last: Cell::new((Belonging::NONE, 0)),
         }
     }
 
@@ -115,10 +138,10 @@ impl Layers {
         self.set_depth(0);
     }
 
-    /// The number of a context (communicator, route and site), which `ask` knows.
-    pub fn context(&self, context: (u32, u32, u32), ask: impl FnOnce((u32, u32, u32)) -> u32) -> u32 {
+    /// The number of a context, which `ask` knows.
+    pub fn context(&self, context: Belonging, ask: impl FnOnce(Belonging) -> u32) -> u32 {
         let (last, number) = self.last.get();
-        if last == context && (number != 0 || context == (0, 0, 0)) {
+        if last == context && (number != 0 || context == Belonging::NONE) {
             return number;
         }
         let number = ask(context);

@@ -154,8 +154,8 @@ impl Transfer {
     fn route_in_context(&self) -> u64 {
         match self.context {
             Context::NONE => self.route,
-            Context { communicator: [first, second], within, site } => {
-                let words = [self.route, first, second, within, site].map(u64::to_le_bytes);
+            Context { communicator: [first, second], within, site, objects: [source, target] } => {
+                let words = [self.route, first, second, within, site, source, target].map(u64::to_le_bytes);
                 xxh3_64(words.as_flattened())
             }
         }

@@ -11,10 +11,13 @@ pub struct Memory {
     pub gpu: Option<String>,
 }
 
+/// What functions end with that move pages of managed memory.
+const MIGRATION: &str = " migration";
+
 /// From and to which GPU, or the host; nothing of a route that is no copy. CUDA's names for directions are `HtoD`, `DtoH`, `DtoD`, `PtoP`, and those
 /// with an `A` for an array, which lies on a GPU.
 pub fn ends(route: &Route) -> Option<[Option<&str>; 2]> {
-    let [from, b't', b'o', to] = route.function.as_bytes() else { return None };
+    let [from, b't', b'o', to] = route.function.trim_end_matches(MIGRATION).as_bytes() else { return None };
     let is_copy = route.kind == "gpu" && [from, to].into_iter().all(|side| b"HDAP".contains(side));
     let (source, destination) = route.device.split_once(" to ").unwrap_or((&route.device, &route.device));
     let on = |side: &u8, gpu| (*side != b'H').then_some(gpu);
@@ -36,6 +39,7 @@ mod tests {
         assert_eq!(of("AtoH", "gpu0").unwrap(), "gpu0 > host");
         assert_eq!(of("DtoD", "gpu0").unwrap(), "gpu0 > gpu0");
         assert_eq!(of("PtoP", "gpu0 to gpu1").unwrap(), "gpu0 > gpu1");
+        assert_eq!(of("DtoH migration", "gpu0").unwrap(), "gpu0 > host");
         assert_eq!(of("HtoH", "gpu0").unwrap(), "host > host");
         assert_eq!((of("uct_ep_put_zcopy", "cuda"), of("", "gpu0")), (None, None));
     }

@@ -146,6 +146,8 @@ pub struct Transfer {
     pub within: Option<i64>,
     /// Where the program made the call.
     pub site: Option<i64>,
+    /// Where it allocated what was read, and what was written.
+    pub objects: [Option<i64>; 2],
 }
 
 /// Hands over every row that the filter leaves, one by one: there may be millions. What stops it early is the caller's.
@@ -160,7 +162,8 @@ pub fn each(
         top.filter(|top| *top > 0).map(|top| format!(" LIMIT {}", top.min(i64::MAX as usize))).unwrap_or_default();
     let sql = format!(
         "SELECT x.comm, x.op, x.bucket, x.way, x.rank, x.peer, x.calls, x.bytes, x.later, x.time_ns, x.time_min_ns, \
-         x.time_max_ns, nullif(x.layer_comm, 0), nullif(x.within, 0), nullif(x.site, 0) FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
+         x.time_max_ns, nullif(x.layer_comm, 0), nullif(x.within, 0), nullif(x.site, 0), \
+         nullif(x.source_object, 0), nullif(x.target_object, 0) FROM transfer x WHERE {condition} ORDER BY x.comm, x.op, x.bucket, x.way, x.rank, x.peer{limit}"
     );
     profile.query::<(), ()>(&sql, values, |row| {
         let sums = Sums {
@@ -182,6 +185,7 @@ pub fn each(
             layer_comm: row.get(12)?,
             within: row.get(13)?,
             site: row.get(14)?,
+            objects: [row.get(15)?, row.get(16)?],
         })
     })
 }

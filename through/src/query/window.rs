@@ -21,7 +21,8 @@ pub fn within(profile: Profile, window: TimeRange) -> Result<Option<Profile>, Er
          CREATE TEMP TABLE transfer AS
          SELECT e.comm AS comm, e.op AS op, b.id AS bucket, e.way AS way, e.rank AS rank, coalesce(e.peer, -1) AS peer, count(*) AS calls,
              sum(e.bytes) AS bytes, 0 AS later, NULL AS time_ns, NULL AS time_min_ns, NULL AS time_max_ns,
-             coalesce(e.layer_comm, 0) AS layer_comm, coalesce(e.within, 0) AS within, coalesce(e.site, 0) AS site
+             coalesce(e.layer_comm, 0) AS layer_comm, coalesce(e.within, 0) AS within, coalesce(e.site, 0) AS site,
+             0 AS source_object, 0 AS target_object
          FROM main.event e
          JOIN main.bucket b ON b.id < 64 AND (e.bytes > b.lo OR b.lo = 0) AND (b.hi IS NULL OR e.bytes <= b.hi)
          WHERE e.kind = 1 AND {in_window} GROUP BY e.comm, e.op, b.id, e.way, e.rank, e.peer, e.layer_comm, e.within, e.site;

@@ -29,6 +29,7 @@ pub mod live;
 mod matrix;
 mod matters;
 mod nothing;
+mod objects;
 mod on_layers;
 mod operations;
 mod phases;
@@ -89,6 +90,7 @@ pub const VIEWS: &[View] = &[
     contributors::BY_OPERATION,
     contributors::BY_MEMORY,
     contributors::BY_SITE,
+    objects::VIEW,
     protocols::VIEW,
     crossed::VIEW,
     transfers::VIEW,

@@ -104,6 +104,16 @@ pub fn no_sites(context: &Context, entries: &'static str) -> Document {
     }
 }
 
+/// Where nobody knows who allocated what: how to record it.
+pub fn no_objects(context: &Context, entries: &'static str) -> Document {
+    let path = context.profile.path.display();
+    Document {
+        found: Found::NotRecorded,
+        reasons: vec![format!("{path}: has no objects: run the program with `through run --hooks gpu --sites`")],
+        ..Document::new(context.head(), entries)
+    }
+}
+
 /// Where no layer below MPI was recorded: how to record one, and what modules say of that.
 pub fn not_recorded(context: &Context, entries: &'static str) -> Result<Document, Error> {
     let path = context.profile.path.display();

@@ -102,9 +102,19 @@ const COLUMNS: &[Of] = &[
         |context, row| route(context, row, |route| &route.memory),
     ),
     Of::record("site", Unit::Text, "the line of the program that made the call", |context, row| {
-        Value::maybe(row.site.and_then(|site| context.catalog.sites.spot(site)).map(|spot| spot.text.as_str()))
+        line(context, row.site)
+    }),
+    Of::record("source_object", Unit::Text, "the line that allocated the memory that was read", |context, row| {
+        line(context, row.objects[0])
+    }),
+    Of::record("target_object", Unit::Text, "the line that allocated the memory that was written", |context, row| {
+        line(context, row.objects[1])
     }),
 ];
+
+fn line(context: &Context, site: Option<i64>) -> Value<'_> {
+    Value::maybe(site.and_then(|site| context.catalog.sites.spot(site)).map(|spot| spot.text.as_str()))
+}
 
 fn route<'a>(context: &'a Context, row: &Transfer, of: fn(&Route) -> &String) -> Value<'a> {
     context.catalog.routes.get(&row.route).map_or(Value::Unknown, |route| Value::text(of(route)))

@@ -25,6 +25,8 @@ pub const ENTER: c_int = 0;
 pub const MEMCPY: c_int = 1;
 /// Between two GPUs.
 pub const MEMCPY_PEER: c_int = 22;
+/// Pages of managed memory that move, and faults.
+pub const UNIFIED_MEMORY: c_int = 25;
 
 /// What is flushed: buffers of what has ended, or all (`CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`).
 pub const ENDED: u32 = 0;
@@ -88,7 +90,48 @@ impl PeerCopy {
     }
 }
 
+/// `CUpti_ActivityUnifiedMemoryCounter2`, which CUDA 13 calls without the 2.
+#[repr(C)]
+pub struct Counter {
+    pub kind: c_int,
+    /// What is counted: an index of [`UNIFIED`].
+    pub counted: c_int,
+    /// Of what moves, bytes.
+    pub value: u64,
+    pub begin_ns: u64,
+    pub end_ns: u64,
+    /// Of the first page.
+    pub address: u64,
+    /// Of devices.
+    pub source: u32,
+    pub destination: u32,
+}
+
+/// `CUpti_ActivityUnifiedMemoryCounterConfig`.
+#[repr(C)]
+pub struct Configuration {
+    /// Not regarded since CUDA 7, as the device.
+    pub scope: c_int,
+    pub counted: c_int,
+    pub device: u32,
+    pub is_enabled: u32,
+}
+
+/// `CUPTI_ACTIVITY_UNIFIED_MEMORY_COUNTER_SCOPE_PROCESS_SINGLE_DEVICE`.
+pub const ONE_DEVICE: c_int = 1;
+
+/// What functions end with that move pages.
+pub const MIGRATION: &str = " migration";
+
+/// What is counted of managed memory, by its number.
+pub const UNIFIED: [(c_int, &str); 5] =
+    [(1, "HtoD migration"), (2, "DtoH migration"), (3, "CPU page fault"), (4, "GPU page fault"), (8, "DtoD migration")];
+
 const _: () = {
+    assert!(
+        offset_of!(Counter, value) == 8 && offset_of!(Counter, address) == 32 && offset_of!(Counter, destination) == 44
+    );
+    assert!(size_of::<Configuration>() == 16);
     assert!(offset_of!(CallbackData, function) == 8 && offset_of!(CallbackData, result) == 24);
     assert!(offset_of!(CallbackData, data) == 56 && offset_of!(CallbackData, correlation) == 64);
     assert!(offset_of!(Copy, direction) == 4 && offset_of!(Copy, bytes) == 8 && offset_of!(Copy, begin_ns) == 16);

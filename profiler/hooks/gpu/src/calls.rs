@@ -48,6 +48,17 @@ pub fn begin(correlation: u32, call: Call, is_of_many: bool) {
     }
 }
 
+/// Changes for what the copies of a call count.
+pub fn change(correlation: u32, change: impl FnOnce(&mut Call)) {
+    let Some(mut call) = with(|kept| kept.calls.get(&correlation).map(|begun| begun.call)) else { return };
+    change(&mut call);
+    with(|kept| {
+        if let Some(begun) = kept.calls.get_mut(&correlation) {
+            begun.call = call;
+        }
+    });
+}
+
 /// The call has failed.
 pub fn forget(correlation: u32) {
     with(|kept| kept.calls.remove(&correlation));

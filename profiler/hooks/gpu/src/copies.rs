@@ -6,11 +6,14 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use commsee_hook::{AT_ONCE, Role, Route};
+use commsee_hook::{AT_ONCE, Call, Role, Route};
 use commsee_runtime::signals::Undisturbed;
 use commsee_runtime::{guard, memory};
 
-use crate::abi::{self, Copy, ENDED, FORCED, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, PeerCopy, Record, SUCCESS};
+use crate::abi::{
+    self, Copy, Counter, ENDED, FORCED, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, MIGRATION, PeerCopy, Record, SUCCESS,
+    UNIFIED, UNIFIED_MEMORY,
+};
 use crate::calls;
 use crate::cupti::{self, Cupti};
 use crate::module::{self, Module};
@@ -63,6 +66,7 @@ pub unsafe extern "C" fn completed(
                             [peer.source_device(), peer.destination_device],
                         );
                     }
+                    UNIFIED_MEMORY => unified(module, clock, &*record.cast::<Counter>()),
                     _ => {}
                 }
             };
@@ -131,13 +135,34 @@ impl Clock {
 /// `devices` are those that it reads from and writes to.
 fn count(module: &Module, clock: Clock, copy: &Copy, correlation: u32, devices: [u32; 2]) {
     let Some(call) = calls::of(correlation) else { return };
-    let is_timed = copy.begin_ns != 0 && copy.end_ns >= copy.begin_ns;
-    let duration_ns = if is_timed { copy.end_ns - copy.begin_ns } else { AT_ONCE };
-    let (route, own) = (route(module, copy, devices), own(module));
-    module.count(&call, route, own, copy.bytes, copy.bytes, duration_ns);
+    let key = (copy.direction, copy.source, copy.destination, devices);
+    add(module, clock, &call, route(key, |key| of_copy(module, key)), copy.bytes, [copy.begin_ns, copy.end_ns]);
+}
+
+/// Pages of managed memory that moved, or a fault: the driver's doing, in no call of the program's.
+fn unified(module: &Module, clock: Clock, counter: &Counter) {
+    let Some((_, function)) = UNIFIED.into_iter().find(|(number, _)| *number == counter.counted) else { return };
+    let mut here = Call::NONE;
+    // SAFETY: the call may be written.
+    unsafe { module.here(&raw mut here) };
+    let mut call = Call { flags: here.flags, thread: here.thread, ..Call::NONE };
+    module.moves(&mut call, counter.address, counter.address);
+    let key = (UNIFIED_KEYS + counter.counted as u8, 0, 0, [counter.source, counter.destination]);
+    let route = route(key, |key| of_unified(module, function, key));
+    match function.ends_with(MIGRATION) {
+        true => add(module, clock, &call, route, counter.value, [counter.begin_ns, counter.end_ns]),
+        false => add(module, clock, &call, route, 0, [0; 2]),
+    }
+}
+
+/// Counts what took that span of CUPTI's clock, zeros where it is not known.
+fn add(module: &Module, clock: Clock, call: &Call, route: u32, bytes: u64, [begin_ns, end_ns]: [u64; 2]) {
+    let is_timed = begin_ns != 0 && end_ns >= begin_ns;
+    let duration_ns = if is_timed { end_ns - begin_ns } else { AT_ONCE };
+    let own = own(module);
+    module.count(call, route, own, bytes, bytes, duration_ns);
     if call.is_traced() && is_timed {
-        let (begin_ns, end_ns) = (clock.on_timeline_ns(copy.begin_ns), clock.on_timeline_ns(copy.end_ns));
-        module.event(&call, route, own, copy.bytes, begin_ns, end_ns);
+        module.event(call, route, own, bytes, clock.on_timeline_ns(begin_ns), clock.on_timeline_ns(end_ns));
     }
 }
 
@@ -152,15 +177,18 @@ fn own(module: &Module) -> u32 {
     })
 }
 
+/// Direction, memory and device at both ends.
 type Key = (u8, u8, u8, [u32; 2]);
 
+/// No direction of a copy has such a number.
+const UNIFIED_KEYS: u8 = 128;
+
 /// The number of a route, which is asked for once.
-fn route(module: &Module, copy: &Copy, devices: [u32; 2]) -> u32 {
+fn route(key: Key, new: impl FnOnce(Key) -> u32) -> u32 {
     static NUMBERS: Undisturbed<Option<HashMap<Key, u32>>> = Undisturbed::new(None);
-    let key = (copy.direction, copy.source, copy.destination, devices);
     let known = NUMBERS.with(|numbers| numbers.get_or_insert_default().get(&key).copied());
     known.unwrap_or_else(|| {
-        let number = new_route(module, copy, devices);
+        let number = new(key);
         NUMBERS.with(|numbers| {
             let numbers = numbers.get_or_insert_default();
             if numbers.try_reserve(1).is_ok() {
@@ -171,11 +199,27 @@ fn route(module: &Module, copy: &Copy, devices: [u32; 2]) -> u32 {
     })
 }
 
-fn new_route(module: &Module, copy: &Copy, [from, to]: [u32; 2]) -> u32 {
-    let text = |text: String| CString::new(text).unwrap_or_default();
-    let function = text(abi::direction(copy.direction).to_owned());
-    let memory = text(format!("{} to {}", abi::memory(copy.source), abi::memory(copy.destination)));
-    let device = text(if from == to { format!("gpu{from}") } else { format!("gpu{from} to gpu{to}") });
+fn of_copy(module: &Module, (direction, source, destination, devices): Key) -> u32 {
+    let memory = format!("{} to {}", abi::memory(source), abi::memory(destination));
+    new_route(module, abi::direction(direction), &memory, &between(devices))
+}
+
+fn of_unified(module: &Module, function: &str, (.., [source, destination]): Key) -> u32 {
+    let device = match function {
+        "HtoD migration" => between([destination; 2]),
+        "DtoD migration" => between([source, destination]),
+        "CPU page fault" => String::new(),
+        _ => between([source; 2]),
+    };
+    new_route(module, function, "managed", &device)
+}
+
+fn between([from, to]: [u32; 2]) -> String {
+    if from == to { format!("gpu{from}") } else { format!("gpu{from} to gpu{to}") }
+}
+
+fn new_route(module: &Module, function: &str, memory: &str, device: &str) -> u32 {
+    let [function, memory, device] = [function, memory, device].map(|text| CString::new(text).unwrap_or_default());
     module.route_number(&Route {
         layer: c"gpu".as_ptr(),
         function: function.as_ptr(),

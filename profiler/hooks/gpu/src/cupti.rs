@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use commsee_runtime::real;
 
-use crate::abi::{Callback, Code, Complete, Record, Request, Subscriber};
+use crate::abi::{Callback, Code, Complete, Configuration, Record, Request, Subscriber};
 
 /// The user's own choice.
 const VARIABLE: &str = "COMMSEE_CUPTI";
@@ -49,6 +49,7 @@ functions! {
     register c"cuptiActivityRegisterCallbacks" (Request, Complete);
     enable c"cuptiActivityEnable" (c_int);
     disable c"cuptiActivityDisable" (c_int);
+    configure_unified c"cuptiActivityConfigureUnifiedMemoryCounter" (*const Configuration, u32);
     flush c"cuptiActivityFlushAll" (u32);
     next_record c"cuptiActivityGetNextRecord" (*mut u8, usize, *mut *mut Record);
     dropped c"cuptiActivityGetNumDroppedRecords" (*mut c_void, u32, *mut usize);

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! program ── cuInit ──▶ driver ── InitializeInjection ──▶ watch ── subscribes ──▶ CUPTI
-//!         ── cuMemcpy… ────────── a call begins ────────▶ calls      which call is the thread in?
+//!         ── cuMemAlloc… ───────── a call ends ─────────▶ told ────── allocations ── commsee_hook_allocated
+//!         ── cuMemcpy… ────────── a call begins ────────▶ told ────── calls: which call is the thread in?
 //!                        a buffer of records is full ───▶ copies ── commsee_hook_count
 //! ```
 //!
@@ -14,11 +15,14 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod abi;
+mod allocations;
 mod calls;
 mod copies;
 mod cupti;
 mod environment;
+mod functions;
 mod injection;
 mod module;
+mod told;
 mod tools;
 mod watch;

@@ -1,34 +1,18 @@
-//! What CUPTI is asked for: to be told when a call begins that copies, and of each copy.
+//! What CUPTI is asked for: to be told of calls that copy, allocate and free, of each copy, and of pages of managed memory that move.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use commsee_hook::Call;
-use commsee_runtime::guard;
 use commsee_runtime::signals::Undisturbed;
 
 use crate::abi::{
-    CallbackData, DRIVER, ENTER, FORCED, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, NOT_SEVERAL_SUBSCRIBERS, RUNTIME, SUCCESS,
+    Configuration, FORCED, LIMIT_REACHED, MEMCPY, MEMCPY_PEER, NOT_SEVERAL_SUBSCRIBERS, ONE_DEVICE, SUCCESS, UNIFIED,
+    UNIFIED_MEMORY,
 };
 use crate::cupti::{self, Cupti};
 use crate::module::{self, Module};
-use crate::{calls, copies};
-
-/// What functions that copy begin with.
-const COPIES: [&[u8]; 2] = [b"cuMemcpy", b"cudaMemcpy"];
-/// Those with any number of copies: they launch what was captured, or are given a list.
-const OF_MANY: [&[u8]; 6] = [
-    b"cuGraphLaunch",
-    b"cudaGraphLaunch",
-    b"cuMemcpyBatch",
-    b"cudaMemcpyBatch",
-    b"cuMemcpy3DBatch",
-    b"cudaMemcpy3DBatch",
-];
-/// More functions than CUDA has, and so many numbers without one end the list.
-const MOST: u32 = 4096;
-const GAP: u32 = 64;
+use crate::{copies, told};
 
 /// Who has CUPTI.
 enum User {
@@ -73,7 +57,7 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<*mut c_void, String> 
     let mut subscriber = null_mut();
     // SAFETY: CUPTI's own functions, with arguments as its header says, before any other thread uses the driver.
     unsafe {
-        match (cupti.subscribe)(&raw mut subscriber, called, null_mut()) {
+        match (cupti.subscribe)(&raw mut subscriber, told::called, null_mut()) {
             SUCCESS => {}
             LIMIT_REACHED | NOT_SEVERAL_SUBSCRIBERS => return Err(OTHER_TOOL.to_owned()),
             code => return Err(format!("CUPTI cannot be used ({})", cupti.text(code))),
@@ -88,11 +72,10 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<*mut c_void, String> 
             (cupti.unsubscribe)(subscriber);
             return Err(trouble);
         }
+        watch_unified(module, cupti);
         let mut is_any_told = false;
-        for domain in [DRIVER, RUNTIME] {
-            for number in functions(cupti, domain) {
-                is_any_told |= (cupti.enable_callback)(1, subscriber, domain, number) == SUCCESS;
-            }
+        for (domain, number, _) in told::functions(cupti) {
+            is_any_told |= (cupti.enable_callback)(1, subscriber, domain, number) == SUCCESS;
         }
         if !is_any_told {
             (cupti.unsubscribe)(subscriber);
@@ -110,6 +93,30 @@ fn watch(module: &Module, cupti: &'static Cupti) -> Result<*mut c_void, String> 
     Ok(subscriber)
 }
 
+/// The user's wish: what faults cost more by it is not known.
+const VARIABLE: &str = "COMMSEE_MANAGED";
+
+/// Pages of managed memory.
+///
+/// # Safety
+/// As [`watch`]: other threads do not use the driver yet.
+unsafe fn watch_unified(module: &Module, cupti: &Cupti) {
+    if std::env::var_os(VARIABLE).is_none_or(|wish| wish != "1") {
+        return;
+    }
+    let wanted = UNIFIED.map(|(counted, _)| Configuration { scope: ONE_DEVICE, counted, device: 0, is_enabled: 1 });
+    // SAFETY: as demanded.
+    unsafe {
+        let code = match (cupti.configure_unified)(wanted.as_ptr(), wanted.len() as u32) {
+            SUCCESS => (cupti.enable)(UNIFIED_MEMORY),
+            code => code,
+        };
+        if code != SUCCESS {
+            module.note(&format!("CUPTI reports nothing of managed memory ({})", cupti.text(code)));
+        }
+    }
+}
+
 /// The process in which buffers that CUPTI asks for come from here, or 0.
 static BUFFERS_OF: AtomicU32 = AtomicU32::new(0);
 
@@ -123,7 +130,7 @@ pub fn give_way() {
         };
         // SAFETY: what `watch` has begun.
         unsafe {
-            for kind in [MEMCPY, MEMCPY_PEER] {
+            for kind in [MEMCPY, MEMCPY_PEER, UNIFIED_MEMORY] {
                 (cupti.disable)(kind);
             }
             copies::drain(null_mut());
@@ -153,65 +160,4 @@ fn version_text(version: u32) -> String {
         100_000.. => format!("CUPTI {}.{}.{}", version / 10_000, version / 100 % 100, version % 100),
         _ => format!("CUPTI version {version}"),
     }
-}
-
-/// The numbers of the functions whose calls are told. CUPTI adds some with each version: they go by their names.
-fn functions(cupti: &Cupti, domain: c_int) -> Vec<u32> {
-    let mut numbers = Vec::new();
-    let mut gap = 0;
-    for number in 1..MOST {
-        let mut name: *const c_char = std::ptr::null();
-        // SAFETY: fills it in with a text that stays.
-        let is_there = unsafe { (cupti.callback_name)(domain, number, &raw mut name) } == SUCCESS && !name.is_null();
-        gap = if is_there { 0 } else { gap + 1 };
-        if gap > GAP {
-            break;
-        }
-        // SAFETY: as above.
-        if is_there && is_any_of(unsafe { CStr::from_ptr(name) }.to_bytes(), COPIES.iter().chain(&OF_MANY)) {
-            numbers.push(number);
-        }
-    }
-    numbers
-}
-
-fn is_any_of<'a>(name: &[u8], mut begins: impl Iterator<Item = &'a &'static [u8]>) -> bool {
-    begins.any(|begin| name.starts_with(begin))
-}
-
-/// A function of the run-time calls one of the driver: both tell, with one number.
-unsafe extern "C" fn called(_data: *mut c_void, _domain: c_int, _function: u32, told: *const c_void) {
-    guard::guarded(|| {
-        // SAFETY: only calls of these domains are asked for, and they are told by this.
-        let (Some(module), Some(told)) = (module::get(), unsafe { told.cast::<CallbackData>().as_ref() }) else {
-            return;
-        };
-        if told.site != ENTER {
-            // SAFETY: the result of the call, or null.
-            if unsafe { told.result.as_ref() }.is_some_and(|result| *result != 0) {
-                calls::forget(told.correlation);
-            }
-            return;
-        }
-        let mut call = Call::NONE;
-        // SAFETY: the call may be written.
-        let mut is_here = || unsafe { module.here(&raw mut call) };
-        if !(is_here() || module.begin() && is_here()) {
-            return;
-        }
-        // SAFETY: this thread's own; or null.
-        let latest = unsafe { module.word().as_mut() };
-        let own = u64::from(told.correlation) + 1;
-        // The run-time has told of it already.
-        if latest.as_ref().is_some_and(|latest| **latest == own) {
-            return;
-        }
-        // SAFETY: CUPTI's name of the function.
-        let is_of_many =
-            !told.function.is_null() && is_any_of(unsafe { CStr::from_ptr(told.function) }.to_bytes(), OF_MANY.iter());
-        calls::begin(told.correlation, call, is_of_many);
-        if let Some(latest) = latest {
-            *latest = own;
-        }
-    });
 }

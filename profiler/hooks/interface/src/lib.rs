@@ -307,6 +307,9 @@ functions! {
     enter c"commsee_hook_enter" (module: i32, route: u32, communicator: u32, sequence: u64) -> u32;
     leave c"commsee_hook_leave" (entered: u32);
     on c"commsee_hook_on" (call: *mut Call, communicator: u32);
+    allocated c"commsee_hook_allocated" (module: i32, call: *const Call, address: u64, bytes: u64);
+    freed c"commsee_hook_freed" (address: u64);
+    moves c"commsee_hook_moves" (call: *mut Call, source: u64, target: u64);
     count c"commsee_hook_count" (call: *const Call, route: u32, peer: u32, size_bytes: u64, bytes: u64, duration_ns: u64);
     counter_of c"commsee_hook_counter_of" (call: *const Call, route: u32, peer: u32, size_bytes: u64, counter: *mut Counter) -> i32;
     add c"commsee_hook_add" (counted: *mut u64, bytes: u64, duration_ns: u64);

@@ -210,6 +210,23 @@ impl Module {
         unsafe { (self.core.on)(call, communicator) }
     }
 
+    /// The call has allocated memory: copies of it count for that call's site, until it is freed.
+    pub fn allocated(&self, call: &Call, address: u64, bytes: u64) {
+        // SAFETY: the call lives as long as this.
+        unsafe { (self.core.allocated)(self.number, call, address, bytes) }
+    }
+
+    pub fn freed(&self, address: u64) {
+        // SAFETY: no pointers.
+        unsafe { (self.core.freed)(address) }
+    }
+
+    /// Charges what is counted for a call to the objects that it reads and writes.
+    pub fn moves(&self, call: &mut Call, source: u64, target: u64) {
+        // SAFETY: the call lives as long as this.
+        unsafe { (self.core.moves)(call, source, target) }
+    }
+
     /// Has a function called before counting ends.
     ///
     /// # Safety

@@ -208,7 +208,7 @@ impl Builder {
         );
         self.db.execute(&sql, params![layer, function, protocol, role, arrives]).unwrap();
         let sql = format!(
-            "INSERT INTO transfer SELECT c.id, ?5, ?6, w.id, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, l.id, 0, 0 \
+            "INSERT INTO transfer SELECT c.id, ?5, ?6, w.id, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, l.id, 0, 0, 0, 0 \
              FROM communicator c, communicator l, way w WHERE c.name = ?15 AND l.name = ?16 AND {of_way}"
         );
         let each = (later > 0).then(|| time_ns / later.max(1));
@@ -237,7 +237,7 @@ impl Builder {
         self.db.execute(sql, &values[..]).unwrap();
         let Moved(calls, bytes, later, time_ns) = did;
         let times = (later > 0).then(|| (time_ns, time_ns / later / 2, time_ns / later * 2));
-        let sql = "INSERT INTO transfer SELECT c.id, ?2, ?3, w.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0, 0 FROM communicator c, way w \
+        let sql = "INSERT INTO transfer SELECT c.id, ?2, ?3, w.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0, 0, 0, 0, 0 FROM communicator c, way w \
                    WHERE c.name = ?1 AND w.layer = ?12 AND w.function = ?13 AND w.protocol = ?14 AND w.transport = ?15 \
                    AND w.device = ?16";
         let (time, least, most) = (times.map(|times| times.0), times.map(|times| times.1), times.map(|times| times.2));

@@ -225,8 +225,8 @@ fn damaged(changes: &str) -> Folder {
          INSERT INTO edge SELECT c.id, o.id, 0, 1, 10, 1000 FROM communicator c, operation o WHERE c.name = 'W0.0' AND \
          o.name = 'MPI_Send'; \
          INSERT INTO way VALUES (1, 'ucp', 'put', 'eager', '', '', '', '', 0, 'message', ''), (2, 'uct', 'am', 'eager', 'tcp', 'eth0', \
-         'network', '', 0, 'wire', ''); INSERT INTO transfer SELECT comm, op, 0, 1, src, dst, calls, bytes, 0, NULL, NULL, NULL, 0, 0, 0 FROM edge; \
-         INSERT INTO transfer SELECT comm, op, 0, 2, src, dst, calls, bytes, calls, 9, 1, 3, 0, 0, 0 FROM edge; \
+         'network', '', 0, 'wire', ''); INSERT INTO transfer SELECT comm, op, 0, 1, src, dst, calls, bytes, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0 FROM edge; \
+         INSERT INTO transfer SELECT comm, op, 0, 2, src, dst, calls, bytes, calls, 9, 1, 3, 0, 0, 0, 0, 0 FROM edge; \
          INSERT INTO note VALUES ('ucx', '1.13', 4); INSERT INTO clock VALUES (0, 0, 5, 0, 5, 4, 0), (1, 3, 5, NULL, NULL, 4, 0); \
          INSERT INTO event SELECT NULL, src, 0, 0, 10, 20, NULL, comm, op, bytes, NULL, NULL, NULL, NULL, NULL, 1, NULL, NULL, NULL FROM edge; \
          INSERT INTO event SELECT NULL, src, 0, 1, 11, 19, 10, comm, op, bytes, 2, dst, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM edge; \

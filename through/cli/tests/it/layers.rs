@@ -193,7 +193,7 @@ fn amplification_compares_the_wire_with_what_mpi_calls_sent() {
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     db.execute_batch(
         "INSERT INTO transfer SELECT x.comm, (SELECT id FROM operation WHERE name = 'MPI_Recv'), x.bucket, x.way, x.rank, \
-         x.peer, x.calls, 1000, x.later, NULL, NULL, NULL, 0, 0, 0 FROM transfer x JOIN way w ON w.id = x.way \
+         x.peer, x.calls, 1000, x.later, NULL, NULL, NULL, 0, 0, 0, 0, 0 FROM transfer x JOIN way w ON w.id = x.way \
          JOIN communicator c ON c.id = x.comm WHERE c.name = 'W0.0' AND w.layer = 'uct' AND x.rank = 0",
     )
     .unwrap();
@@ -350,7 +350,7 @@ fn sums_over_ranks_are_shown_and_single_ranks_refused() {
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     db.execute_batch(
         "INSERT INTO metadata VALUES ('detail', 'comm'); CREATE TEMP TABLE t AS SELECT comm, op, bucket, way, -1, -1, \
-         sum(calls), sum(bytes), sum(later), sum(time_ns), min(time_min_ns), max(time_max_ns), 0, 0, 0 FROM transfer GROUP BY 1, 2, 3, 4; \
+         sum(calls), sum(bytes), sum(later), sum(time_ns), min(time_min_ns), max(time_max_ns), 0, 0, 0, 0, 0 FROM transfer GROUP BY 1, 2, 3, 4; \
          DELETE FROM transfer; INSERT INTO transfer SELECT * FROM t",
     )
     .unwrap();
@@ -528,7 +528,7 @@ fn a_reader_may_stop_early() {
     let db = Connection::open(folder.path("ucx.db")).unwrap();
     db.execute_batch(
         "INSERT INTO transfer WITH RECURSIVE n(n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM n WHERE n < 9999) \
-         SELECT 2, 65535, 0, 1, n, 1, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0 FROM n",
+         SELECT 2, 65535, 0, 1, n, 1, 1, 1, 0, NULL, NULL, NULL, 0, 0, 0, 0, 0 FROM n",
     )
     .unwrap();
     drop(db);

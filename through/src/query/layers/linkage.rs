@@ -44,7 +44,8 @@ impl Layers {
 fn links(groups: &[Group], catalog: &Catalog) -> Vec<Links> {
     let mut layers: BTreeMap<&str, (Sums, BTreeMap<&str, Sums>)> = BTreeMap::new();
     for group in groups {
-        let is_asked = |route: &&Route| !route.arrives && route.role != Role::Device;
+        let is_asked =
+            |route: &&Route| !route.arrives && route.role != Role::Device && route.layer != super::objects::ALLOCATIONS;
         let Some(route) = catalog.routes.get(&group.route).filter(is_asked) else { continue };
         let (total, parts) = layers.entry(&route.layer).or_default();
         total.add(&group.sums);

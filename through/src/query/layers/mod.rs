@@ -8,5 +8,6 @@ pub mod crossed;
 pub mod holders;
 pub mod known;
 pub mod linkage;
+pub mod objects;
 pub mod protocols;
 pub mod ways;

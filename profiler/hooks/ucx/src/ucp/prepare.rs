@@ -14,8 +14,8 @@ use crate::abi::ucs::{self, StatusPtr};
 use crate::inflight::operation::{AtOnce, Operation};
 use crate::inflight::thread;
 use crate::module::functions::Function;
-use crate::module::memory;
 use crate::module::protocol::Protocol;
+use crate::module::{self, memory};
 
 /// Fills in a copy of the parameters. False where it asks for what is not known here.
 ///
@@ -83,6 +83,26 @@ pub unsafe fn measure(operation: *mut Operation, data: Data, param: &RequestPara
             let told = (param.op_attr_mask & attribute::MEMORY_TYPE != 0).then_some(param.memory_type);
             let is_empty = bytes == 0 && !is_generic;
             (*operation).memory = if is_empty { memory::HOST } else { memory::of(begin, told) };
+            charge_to_object(operation, begin);
+        }
+    }
+}
+
+/// What lies in a device's memory counts for the line of the program that allocated it, where a module tells that.
+///
+/// # Safety
+/// As above.
+#[inline(always)]
+unsafe fn charge_to_object(operation: *mut Operation, begin: usize) {
+    // SAFETY: as demanded.
+    unsafe {
+        if !matches!((*operation).memory, memory::NONE | memory::HOST)
+            && let Some(module) = module::get()
+        {
+            let (near, far) = (begin as u64, 0);
+            let arrives = (*operation).function.described().arrives();
+            let (source, target) = if arrives { (far, near) } else { (near, far) };
+            module.moves(&mut (*operation).call, source, target);
         }
     }
 }
