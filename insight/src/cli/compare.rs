@@ -26,7 +26,7 @@ pub struct Compare {
     #[arg(long, value_name = "KEYS", value_delimiter = ',')]
     pub by: Vec<String>,
     /// Of many runs: one table in place of all, also as CSV
-    #[arg(long, value_name = "NAME", value_parser = ["correlations", "configurations", "runs", "boxes", "points"])]
+    #[arg(long, value_name = "NAME", value_parser = ["correlations", "configurations", "scaling", "runs", "boxes", "points"])]
     pub table: Option<String>,
     #[command(flatten)]
     pub entries: Entries,

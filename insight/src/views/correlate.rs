@@ -11,6 +11,7 @@ use through_core::views::{Column, Context, Flag, Part, Question, View, column, s
 use crate::query::compare::boxes::Spread;
 use crate::query::compare::configuration::{Configuration, known_key};
 use crate::query::compare::correlate::{Correlations, LEAST_RUNS, Point, Row};
+use crate::query::compare::scaling::Scaling;
 use crate::statistics::Correlation;
 
 pub const VIEW: View = View {
@@ -29,6 +30,7 @@ pub const VIEW: View = View {
     parts: &[
         Part { name: "correlations", headings: || column::headings(COLUMNS) },
         Part { name: "configurations", headings: || column::headings(CONFIGURATIONS) },
+        Part { name: "scaling", headings: || column::headings(super::scaling::COLUMNS) },
         Part { name: "runs", headings: || column::headings(RUNS) },
         Part { name: "boxes", headings: || column::headings(BOXES) },
         Part { name: "points", headings: || column::headings(POINTS) },
@@ -315,6 +317,7 @@ pub fn document(question: &Question, runs: &[PathBuf], by: &[String], part: Opti
     document.tables = vec![
         correlations(&found, &mut document.hidden, question.top_of_table(SHOWN)),
         configurations(&found),
+        super::scaling::table(Scaling::of(&runs)),
         runs_of(&found),
         boxes(&found),
         points(&found),

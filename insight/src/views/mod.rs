@@ -4,9 +4,10 @@ pub mod bench;
 pub mod correlate;
 pub mod diff;
 pub mod diff_layers;
-mod patterns;
+pub mod patterns;
 pub mod reorder;
 pub mod roofline;
+mod scaling;
 
 use through_core::views::View;
 

@@ -218,7 +218,8 @@ fn misfits(row: &Pattern, count: usize) -> Value<'static> {
     Value::some(row.fit.as_ref(), |_| Value::Number(count as i64))
 }
 
-fn described(row: &Pattern) -> String {
+/// `halo 4x8, periodic in 1`.
+pub fn described(row: &Pattern) -> String {
     let Some(fit) = &row.fit else {
         return match row.unjudged {
             None => "none",

@@ -2,18 +2,24 @@
 
 use std::collections::BTreeSet;
 
+use insight::query::patterns::{Pattern, patterns};
+use insight::views::patterns::described;
 use serde_json::{Value, json};
 use through_core::query::Error;
-use through_core::query::catalog::Catalog;
+use through_core::query::catalog::{Catalog, Detail};
 use through_core::query::edges::{Edge, counts, each_edge};
 use through_core::query::filter::Filter;
 use through_core::query::open::Profile;
 
 use super::lists::Lists;
-use crate::pack::{self, Columns};
+use crate::pack::{self, Columns, list};
 
 /// Rows (communicator, operation, source, destination) that are told exactly. Of the others the densest communicators are rounded.
 const MOST_EDGES: usize = 60_000;
+/// Of more edges no patterns are looked for, which takes them all into memory.
+const MOST_JUDGED: usize = 4_000_000;
+/// Communicators with a pattern, the heaviest first.
+const MOST_PATTERNS: usize = 500;
 /// Rows and columns of a rounded matrix.
 const MOST_SIDE: i64 = 1024;
 /// Five bits and four: a dense matrix of a thousand ranks stays below two megabytes.
@@ -31,6 +37,7 @@ pub fn matrix(
     if counts.is_empty() {
         return Ok(None);
     }
+    let patterns = shapes(profile, catalog, lists, counts.iter().map(|(_, count)| count).sum())?;
     let dense = densest(counts);
     let mut plane = (!dense.is_empty()).then(|| Sums::of(catalog));
     let mut all: Vec<Edge> = Vec::new();
@@ -54,7 +61,7 @@ pub fn matrix(
     columns.add_differences("dst", all.iter().map(|edge| edge.dst));
     columns.add("calls", all.iter().map(|edge| edge.calls));
     columns.add("bytes", all.iter().map(|edge| edge.bytes.min(i64::MAX as u64) as i64));
-    let mut matrix = json!({ "edges": columns.finish() });
+    let mut matrix = json!({ "edges": columns.finish(), "patterns": list(patterns.into()) });
     if let Some(plane) = plane {
         let comms: Vec<usize> =
             dense.iter().map(|comm| lists.comm(*comm)).collect::<BTreeSet<_>>().into_iter().collect();
@@ -74,6 +81,20 @@ pub fn matrix(
         });
     }
     Ok(Some(matrix))
+}
+
+/// As `through traffic --patterns` has them.
+fn shapes(profile: &Profile, catalog: &Catalog, lists: &Lists, edges: usize) -> Result<Vec<Value>, Error> {
+    if catalog.detail != Detail::Rank || edges > MOST_JUDGED {
+        return Ok(Vec::new());
+    }
+    let shape = |row: &Pattern| {
+        json!({
+            "comm": lists.comm(row.comm.id), "pattern": described(row), "bytes": row.bytes as f64,
+            "unexpected": if row.fit.is_some() { row.extra.len() } else { 0 }, "missing": row.lacking.len(),
+        })
+    };
+    Ok(patterns(profile, catalog, &Filter::default())?.iter().take(MOST_PATTERNS).map(shape).collect())
 }
 
 /// Communicators whose edges leave so few that they are exact: those with most.

@@ -13,6 +13,7 @@ mod matrix;
 mod meta;
 mod ranks;
 mod runs;
+mod scaling;
 mod sites;
 mod standing;
 mod timeline;
@@ -107,6 +108,8 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
     let has_timeline = add("timeline", timeline::timeline(profile, catalog, &lists, window, &mut caps)?);
     let has_bench = add("bench", bench::bench(bench.as_ref(), &mut caps));
     let runs = diff::runs(profile, &others)?;
+    let has_scaling = add("scaling", scaling::scaling(&runs));
+    let has_history = add("history", scaling::history(&runs));
     let has_runs = add("runs", runs::runs(&runs));
     let has_diff = add("diff", diff::diff(profile, catalog, &others, runs)?);
     let views = [
@@ -115,7 +118,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         ("map", has_cells && catalog.detail != Detail::Comm),
         ("communicators", has_cells),
         ("tree", has_tree),
-        ("matrix", has_pairs || has_memories),
+        ("matrix", has_pairs || has_memories || has_cells && has_ranks),
         ("ranks", has_ranks),
         ("sizes", has_cells),
         ("graph", has_pairs),
@@ -126,6 +129,8 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         ("layers", has_layers),
         ("files", has_files),
         ("bench", has_bench),
+        ("scaling", has_scaling),
+        ("history", has_history),
         ("runs", has_runs),
         ("diff", has_diff),
         ("meta", true),

@@ -1,56 +1,18 @@
 // What was measured of the machine: bandwidth and time by size, bandwidth by active ranks with the model that suits it.
 const rateText = (value) => `${bytesText(value)}/s`;
-// Round numbers between two: powers of the base, or multiples of one of them.
-const roundTicks = (low, high, isLog, base) => {
-  const power = (value) => Math.log(value) / Math.log(base);
-  if (isLog) {
-    const first = Math.ceil(power(low) - 1e-9), last = Math.floor(power(high) + 1e-9), step = Math.max(1, Math.ceil((last - first) / 6));
-    return last > first ? range(Math.floor((last - first) / step) + 1).map((at) => base ** (first + at * step)) : [low, high];
-  }
-  const step = base ** Math.ceil(power((high - low) / 6));
-  return range(Math.floor((high - low) / step) + 1).map((at) => low + at * step);
-};
-// Points with intervals over two axes, and lines beside them: { name, colour, points: [[x, y, low, high]], line: [[x, y]] }.
-const chart = (series, { name, label, xText, yText, xTitle, yTitle, isLogX = true, isLogY = true, isFromZero = true, base = 2, ticks, width = 560, height = 300 }) => {
-  const all = series.flatMap((one) => [...one.points, ...(one.line ?? [])]);
-  const [left, right, top, bottom] = [86, 34, 26, 40];
-  const spread = (values, isLog) => {
-    let low = Math.min(...values), high = Math.max(...values);
-    if (!isLog && isFromZero) low = Math.min(low, 0);
-    if (low === high) { high = isLog ? low * 2 : low + 1; if (isLog) low /= 2; }
-    return isLog ? [Math.log(low), Math.log(high)] : [low, high];
-  };
-  const xs = spread(all.map(([x]) => x), isLogX), ys = spread(all.flatMap(([, y, low, high]) => [y, low ?? y, high ?? y]), isLogY);
-  const x = (value) => left + (((isLogX ? Math.log(value) : value) - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
-  const y = (value) => height - bottom - (((isLogY ? Math.log(value) : value) - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": label, "data-chart": name });
-  const marks = ticks.length > 8 ? ticks.filter((_, at) => at % Math.ceil(ticks.length / 8) === 0) : ticks;
-  for (const tick of marks) picture.append(svg("line", { x1: x(tick), x2: x(tick), y1: top, y2: height - bottom, class: "line" }), svg("text", { x: x(tick), y: height - bottom + 16, "text-anchor": "middle", class: "soft" }, xText(tick)));
-  const [low, high] = isLogY ? ys.map(Math.exp) : ys;
-  for (const value of roundTicks(low, high, isLogY, base)) picture.append(svg("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "line" }), svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end", class: "soft" }, yText(value)));
-  picture.append(svg("text", { x: (left + width - right) / 2, y: height - 6, "text-anchor": "middle", class: "soft" }, xTitle), svg("text", { x: 2, y: 12, class: "soft" }, yTitle));
-  for (const { name: title, colour, points, line, text } of series) {
-    const path = line ?? points;
-    picture.append(svg("polyline", { points: path.map((point) => `${x(point[0])},${y(point[1])}`).join(" "), fill: "none", stroke: colour, "stroke-width": 1.5, "stroke-dasharray": line ? "5 4" : null }));
-    for (const [px, py, low, high] of points) {
-      if (low !== null && low !== undefined) picture.append(svg("path", { d: `M${x(px)} ${y(low)}V${y(high)}M${x(px) - 4} ${y(low)}h8M${x(px) - 4} ${y(high)}h8`, stroke: colour, "stroke-width": 1.5, fill: "none", "data-interval": title }));
-      picture.append(svg("circle", { cx: x(px), cy: y(py), r: 3.5, fill: colour, "data-series": title, "data-x": px, "data-y": py }, tip(text ? text(px, py) : `${title}: ${yText(py)} at ${xText(px)}`)));
-    }
-  }
-  return el("div", { class: "scroll" }, picture);
-};
 const seriesBy = (rows, key) => {
   const groups = new Map();
   for (const row of rows) { if (!groups.has(key(row))) groups.set(key(row), []); groups.get(key(row)).push(row); }
   return [...groups];
 };
+// The pattern that tells most: the most sizes, libraries and active ranks.
+const usualPattern = once(() => seriesBy(data.bench.rows.filter((row) => row.step === 0), (row) => row.pattern).sort(descending(([, rows]) => rows.length))[0][0]);
 view("bench", (body) => {
   const { lines, rows: all, models } = data.bench;
   const unique = (values) => [...new Set(values)], ascending = (values) => unique(values).sort((a, b) => a - b);
   const rows = all.filter((row) => row.step === 0);
   const patterns = unique(rows.map((row) => row.pattern));
-  // The pattern that tells most: the most sizes, libraries and active ranks.
-  const usual = [...patterns].sort(descending((pattern) => rows.filter((row) => row.pattern === pattern).length))[0];
+  const usual = usualPattern();
   const pattern = patterns.includes(option("pattern")) ? option("pattern") : usual;
   const meant = rows.filter((row) => row.pattern === pattern), [one] = meant;
   // MPI_Alltoall and the dense pattern of the same ranks are drawn together.
@@ -86,8 +48,7 @@ view("bench", (body) => {
   const scaled_ = rows.filter((row) => shown.some((other) => other.family === row.family && other.g === row.g && other.k === row.k && hasK(other)) && isSize(row));
   const byN = (fields) => over(scaled_, ofN, fields, modelled(ofN));
   const width = Math.min(900, Math.max(480, Math.floor((roomOf(body) - 32) / 2)));
-  const figure = (caption, picture) => el("figure", {}, el("figcaption", {}, caption), picture);
-  const picture = (series, name, what, options) => (series.length ? figure(what, chart(series, { name, label: `${what}: ${pattern}`, ticks: ascending(series.flatMap((one) => [...one.points, ...(one.line ?? [])].map(([x]) => x))), width, ...options })) : null);
+  const picture = (series, name, what, options) => (series.length ? figure(`bench-${name}`, what, chart(series, { name, label: `${what}: ${pattern}`, ticks: ascending(series.flatMap((one) => [...one.points, ...(one.line ?? [])].map(([x]) => x))), width, ...options }), pointColumns(options.xTitle, options.yTitle), pointRows(series)) : null);
   const rate = { yText: (value) => rateText(Math.round(value)), yTitle: "bandwidth" }, time = { yText: secondsText, yTitle: "median", base: 10 };
   const bytes = { xText: bytesText, xTitle: "bytes" }, active = { xText: String, xTitle: "k, active ranks of a group", isLogX: false, isLogY: false }, groups = { xText: String, xTitle: "n, groups", isLogY: false };
   const fits = models.filter((model) => shown.some((row) => row.pattern === model.pattern) && isSize(model));
@@ -105,7 +66,8 @@ view("bench", (body) => {
       picture(byBytes(TIME), "time", `Time of the slowest rank against size, k = ${k}`, { ...bytes, ...time }),
       ks.length > 1 ? [picture(byK(RATE), "model", `Bandwidth against active ranks, ${at}${dashed}`, { ...active, ...rate }), picture(byK(TIME), "active-time", `Time against active ranks, ${at}${dashed}`, { ...active, ...time })] : null,
       unique(scaled_.map((row) => row.n)).length > 1 ? [picture(byN(RATE), "groups", `Bandwidth against groups, ${at}, k = ${k}${dashed}`, { ...groups, ...rate }), picture(byN(TIME), "groups-time", `Time against groups, ${at}, k = ${k}${dashed}`, { ...groups, ...time })] : null,
-      wholes.length ? figure(`Steps, each alone, beside the whole, ${at}, k = ${k}`, stepBars(wholes, steps, named, `Steps beside the whole: ${wholes.map((row) => `${named(row)}, ${secondsText(row.steps_s)} alone, ${secondsText(row.median_s)} together`).join("; ")}`, width)) : null),
+      wholes.length ? figure("bench-steps", `Steps, each alone, beside the whole, ${at}, k = ${k}`, el("div", {}, stepBars(wholes, steps, named, `Steps beside the whole: ${wholes.map((row) => `${named(row)}, ${secondsText(row.steps_s)} alone, ${secondsText(row.median_s)} together`).join("; ")}`, width)),
+        [word("library", "library", (row) => named(row)), count("step", "step", (row) => row.step), count("median_s", "median_s", (row) => row.median_s)], wholes.flatMap((row) => [row, ...steps(row)])) : null),
     told.map((text) => el("p", { class: "about", "data-model": "" }, text)),
     el("p", { class: "about" }, "Bars are intervals of medians at 95 %. Filters do not apply here: these are measurements of the machine, not of the program."),
     folded("bench", "All measurements", false, () => table("bench", "Measurements of the machine", [word("pattern", "pattern", (row) => row.pattern), count("k", "k", (row) => row.k), word("library", "library", (row) => row.library), word("buffers", "buffers", (row) => row.buffers), size("bytes", "bytes", (row) => row.bytes), count("step", "step", (row) => row.step), size("message", "message_bytes", (row) => row.message_bytes),

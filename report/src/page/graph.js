@@ -18,54 +18,49 @@ const ofPlane = (dense, wide, place, areHosts) => {
   }
   return { calls, bytes };
 };
-view("graph", (body) => {
-  const layer = option("layer", usualSource()), weigh = weigher();
-  const { list, of, dense } = pairsOf(layer);
-  const areHosts = (ranks.rows > MOST_NODES && hosts.length > 1) || data.profile.detail === "node";
-  if (!areHosts && ranks.rows > 4 * MOST_NODES) return fill(body, nothing("All ranks are on one host: see the matrix of messages between ranks."));
-  const nodes = areHosts ? hosts : range(ranks.rows).map((at) => String(ranks.rank[at])), wide = nodes.length;
-  const place0 = (rank) => { const at = placeOf.get(rank); return at === undefined ? -1 : areHosts ? ranks.host[at] : at; };
-  const sumOf = { calls: new Float64Array(wide * wide), bytes: new Float64Array(wide * wide) };
-  const add = (from, to, calls, bytes) => {
-    if (from < 0 || to < 0 || (from === to && !areHosts)) return;
-    sumOf.calls[from * wide + to] += calls;
-    sumOf.bytes[from * wide + to] += bytes;
-  };
-  for (const at of list) add(place0(of.src[at]), place0(of.dst[at]), of.calls[at], of.bytes[at]);
+// Ranks, or hosts where there are many, and what went between them.
+const graphOf = (layer) => {
+  const areHosts = (ranks.rows > MOST_NODES && hosts.length > 1) || data.profile.detail === "node", { list, of, dense } = pairsOf(layer);
+  const wide = areHosts ? hosts.length : ranks.rows, place = (rank) => { const at = placeOf.get(rank); return at === undefined ? -1 : areHosts ? ranks.host[at] : at; };
+  const calls = new Float64Array(wide * wide), bytes = new Float64Array(wide * wide);
+  for (const at of list) {
+    const from = place(of.src[at]), to = place(of.dst[at]);
+    if (from < 0 || to < 0 || (from === to && !areHosts)) continue;
+    calls[from * wide + to] += of.calls[at];
+    bytes[from * wide + to] += of.bytes[at];
+  }
   if (dense) {
     const key = `${areHosts} ${on.ranked}`;
-    if (graphKept.key !== key) graphKept = { key, ...ofPlane(dense, wide, (rank) => place0(rank), areHosts) };
-    for (let at = 0; at < wide * wide; at++) { sumOf.calls[at] += graphKept.calls[at]; sumOf.bytes[at] += graphKept.bytes[at]; }
+    if (graphKept.key !== key) graphKept = { key, ...ofPlane(dense, wide, place, areHosts) };
+    for (let at = 0; at < wide * wide; at++) { calls[at] += graphKept.calls[at]; bytes[at] += graphKept.bytes[at]; }
   }
-  const all = [];
-  for (let at = 0; at < sumOf.calls.length; at++) if (sumOf.calls[at] > 0) all.push({ from: nodes[Math.floor(at / wide)], to: nodes[at % wide], calls: sumOf.calls[at], bytes: sumOf.bytes[at] });
-  all.sort(descending(weigh));
-  const names = nodes.filter((name) => !on.ranked || all.some((link) => link.from === name || link.to === name)).slice(0, 4 * MOST_NODES);
-  const left = layer === "mpi" ? [] : data.flows?.left ?? [];
-  const notes = on.window ? ofWindow(layer).map((note) => el("p", { class: "about" }, note)) : [];
-  notes.push(...[...(layer.endsWith("~") ? ["Dashed: modelled, bytes that rings and trees over the ranks in order send, by formula."] : []), ...left].map((note) => el("p", { class: "about" }, note)));
-  if (!all.length) return fill(body, nothing(), notes);
-  const sizeOf = 560, middle = sizeOf / 2, radius = middle - 70;
-  const place = new Map(names.map((name, at) => { const angle = (2 * Math.PI * at) / names.length - Math.PI / 2; return [name, [middle + radius * Math.cos(angle), middle + radius * Math.sin(angle)]]; }));
-  const most = Math.max(weigh(all[0]), 1);
-  const drawn = all.filter((link) => place.has(link.from) && place.has(link.to) && link.from !== link.to).slice(0, MOST_LINES);
-  const picture = svg("svg", { viewBox: `0 0 ${sizeOf} ${sizeOf}`, width: sizeOf, height: sizeOf, role: "img", "aria-label": `${several(names.length, areHosts ? "host" : "process", areHosts ? "hosts" : "processes")} and ${several(all.length, "link")}; the heaviest is from ${all[0].from} to ${all[0].to}` });
-  for (const link of drawn.reverse()) {
-    const [x1, y1] = place.get(link.from), [x2, y2] = place.get(link.to);
-    const [cx, cy] = [(x1 + x2) / 2 + (y2 - y1) * 0.12 + (middle - (x1 + x2) / 2) * 0.3, (y1 + y2) / 2 - (x2 - x1) * 0.12 + (middle - (y1 + y2) / 2) * 0.3];
-    const part = weigh(link) / most;
-    picture.append(svg("path", { d: `M${x1} ${y1}Q${cx} ${cy} ${x2} ${y2}`, fill: "none", stroke: "var(--moving)", "stroke-dasharray": layer.endsWith("~") ? "5 4" : null, "stroke-opacity": 0.25 + 0.7 * part, "stroke-width": 0.7 + 4 * Math.sqrt(part) }, tip(`${link.from} to ${link.to}: ${bytesText(Math.round(link.bytes))} in ${several(Math.round(link.calls), "message")}`)));
-  }
-  // Labels that have room: the circle takes 64.
-  const step = Math.ceil(names.length / 64);
-  for (const [name, [x, y]] of place) {
-    const host = areHosts ? name : hostOf(Number(name));
-    const right = x >= middle;
-    picture.append(svg("circle", { cx: x, cy: y, r: 7, fill: hostColour(host), stroke: "var(--ink)" }, tip(areHosts ? name : `rank ${name} on ${host}`)),
-      svg("text", { x: middle + (x - middle) * 1.06, y: middle + (y - middle) * 1.06 + 4, "text-anchor": Math.abs(x - middle) < 20 ? "middle" : right ? "start" : "end" }, names.indexOf(name) % step ? "" : cut(name, 12)));
-  }
+  const links = [];
+  for (let at = 0; at < calls.length; at++) if (calls[at] > 0) links.push({ from: Math.floor(at / wide), to: at % wide, calls: calls[at], bytes: bytes[at] });
+  return { areHosts, links: links.sort(descending(weigher())), nodes: range(wide).map((at) => (areHosts ? { at, host: hosts[at], name: hosts[at] } : { at, host: hosts[ranks.host[at]], name: String(ranks.rank[at]) })) };
+};
+const drawGraph = ({ areHosts, links, nodes }, layer) => {
+  const weigh = weigher(), isMeant = new Set(links.flatMap(({ from, to }) => [from, to]));
+  const shown = nodes.filter(({ at }) => !on.ranked || isMeant.has(at)).sort((a, b) => hosts.indexOf(a.host) - hosts.indexOf(b.host) || a.at - b.at).slice(0, 4 * MOST_NODES);
+  const short = areHosts ? apart(shown.map(({ name }) => name), 16) : shown.map(({ name }) => name), placed = new Map(shown.map(({ at }, place) => [at, place]));
+  const within = new Map(links.filter(({ from, to }) => from === to).map((link) => [link.from, link]));
+  const told = (link) => `${bytesText(Math.round(link.bytes))} in ${several(Math.round(link.calls), "message")}`, kind = areHosts ? "" : "rank ";
+  const drawn = links.filter(({ from, to }) => placed.has(from) && placed.has(to) && from !== to).slice(0, MOST_LINES);
+  const lines = drawn.map((link) => ({ from: placed.get(link.from), to: placed.get(link.to), value: weigh(link), isDashed: layer.endsWith("~"), title: `${kind}${nodes[link.from].name} to ${kind}${nodes[link.to].name}: ${told(link)}` })).reverse();
+  const circles = shown.map((node, at) => ({ name: short[at], host: node.host, colour: hostColour(node.host), title: areHosts ? `${node.name}${within.has(node.at) ? `, inside: ${told(within.get(node.at))}` : ""}` : `rank ${node.name} on ${node.host}` }));
+  const [first] = links, label = `${several(shown.length, areHosts ? "host" : "process", areHosts ? "hosts" : "processes")} and ${several(links.length, "link")}; the heaviest is from ${kind}${nodes[first.from].name} to ${kind}${nodes[first.to].name}: ${told(first)}`;
+  return { picture: circleGraph(circles, lines, { label, name: "graph" }), drawn: drawn.length, most: drawn.length ? weigh(drawn[0]) : 0 };
+};
+view("graph", (body) => {
+  const layer = option("layer", usualSource());
+  if (!layer) return fill(body, noMatrix());
+  if (ranks.rows > 4 * MOST_NODES && hosts.length === 1) return fill(body, nothing("All ranks are on one host: see the matrix of messages between ranks."));
+  const graph = graphOf(layer), { links, nodes } = graph, text = option("measure", "bytes") === "calls" ? (value) => several(Math.round(value), "message") : (value) => bytesText(Math.round(value));
+  const notes = [...(on.window ? ofWindow(layer) : []), ...(layer.endsWith("~") ? ["Dashed: modelled, bytes that rings and trees over the ranks in order send, by formula."] : []), ...(layer === "mpi" ? [] : data.flows?.left ?? [])].map((note) => el("p", { class: "about" }, note));
+  if (!links.length) return fill(body, nothing(), notes);
+  const { picture, drawn, most } = drawGraph(graph, layer);
+  const columns = [word("from", "from", (row) => nodes[row.from].name), word("to", "to", (row) => nodes[row.to].name), count("messages", "calls", (row) => Math.round(row.calls)), size("bytes", "bytes", (row) => Math.round(row.bytes))];
   fill(body, tools(sourcesOf().length > 1 ? picker("layer", "of ", sourcesOf(), usualSource()) : null, measurePicker()), notes,
-    el("figure", {}, picture, !areHosts && hosts.length > 1 ? legend(hosts.slice(0, 16).map((host) => [hostColour(host), host])) : null,
-      all.length > drawn.length ? el("p", { class: "about" }, `Lines of the ${drawn.length} heaviest of ${several(all.length, "link")}.`) : null),
-    folded("graph", "The links as a table", false, () => table("graph", "Messages by sender and receiver", [word("from", "from", (row) => row.from), word("to", "to", (row) => row.to), count("messages", "calls", (row) => Math.round(row.calls)), size("bytes", "bytes", (row) => Math.round(row.bytes))], all), all.length > 5000));
+    el("div", { class: "columns" }, figure("graph", null, el("div", { class: "scroll" }, picture), columns, links, most ? widthLegend(most, text) : null,
+      links.length > drawn ? el("p", { class: "about" }, `Arrows of the ${drawn} heaviest of ${several(links.length, "link")}${graph.areHosts ? "; those inside a host have none" : ""}.`) : null),
+    folded("graph", "The links as a table", links.length <= 5000, () => table("graph", "Messages by sender and receiver", columns, links, { most: 14 }), links.length > 5000)));
 });

@@ -1,9 +1,23 @@
+// Colours are linear from 0 where no value is a hundred times another.
+const CLOSE = 100;
+const rangeOf = (values) => {
+  let least = Infinity, most = 0;
+  for (let at = 0; at < values.length; at++) { const value = values[at]; if (value > 0) { if (value < least) least = value; if (value > most) most = value; } }
+  return [least, most];
+};
+const usualScale = (values) => { const [least, most] = rangeOf(values); return most < CLOSE * least ? "linear" : "log"; };
+const scalePicker = (usual) => picker("scale", "colours ", [["log", "logarithmic"], ["linear", "linear"]], usual);
+const colourScale = ([least, most], isLog, text) => {
+  const bar = el("canvas", { width: 256, height: 1, "aria-hidden": "true" });
+  lut().forEach((colour, index) => { const pen = bar.getContext("2d"); pen.fillStyle = css(colour); pen.fillRect(index, 0, 1, 1); });
+  Object.assign(bar.style, { width: "200px", height: "12px" });
+  const times = most / least, why = times > 1 ? `: the largest is ${times < 10 ? times.toFixed(1) : countText(Math.round(times))} times the smallest` : "";
+  return most > 0 ? el("p", { class: "scale" }, text(isLog ? least : 0), bar, `${text(most)}, ${isLog ? "logarithmic" : "linear"}${why}`) : null;
+};
 // A heat map on a canvas: one pixel for each cell, which the browser makes larger. Mouse and arrow keys read it; Enter or a click pins a cell.
 // values: numbers, row by row; 0 and less is nothing.
 const heatMap = ({ name, label, columns, rows, values, isLog, text, columnName, rowName, rowLabels, columnStrip, rowStrip, describe, pin, square }) => {
-  let least = Infinity, most = 0;
-  for (let at = 0; at < values.length; at++) { const value = values[at]; if (value > 0) { if (value < least) least = value; if (value > most) most = value; } }
-  const place = placing(least, most, isLog);
+  const [least, most] = rangeOf(values), place = placing(least, most, isLog);
   const colours = Uint32Array.from(lut(), ([r, g, b]) => (255 << 24) | (b << 16) | (g << 8) | r);
   const canvas = el("canvas", { class: "cells", width: columns, height: rows, tabindex: 0, role: "application", "aria-roledescription": "heat map", "aria-label": `${label}. Arrow keys read single cells${pin ? ", Enter shows what a cell consists of" : ""}.`, "data-heat": name });
   const context = canvas.getContext("2d");
@@ -54,12 +68,14 @@ const heatMap = ({ name, label, columns, rows, values, isLog, text, columnName, 
     else return;
     event.preventDefault();
   });
+  // In the middle of cells, as many as have room.
   const ticks = (length, of, isRow) => {
-    const steps = Math.max(1, Math.ceil(length / (isRow ? 24 : 14)));
+    const room = isRow ? 17 : 10 + 7 * Math.max(...[0, length - 1].map((at) => of(at).length), ...range(Math.min(length, 64)).map((at) => of(at).length));
+    const steps = Math.max(1, Math.ceil(room / (isRow ? cellHeight : width / columns)));
     const nice = [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128, 200, 256, 500, 512, 1000, 1024].find((step) => step >= steps) ?? steps;
     return range(Math.ceil(length / nice)).map((step) => {
       const span = el("span", {}, of(step * nice));
-      span.style[isRow ? "top" : "left"] = `${((step * nice) / length) * 100}%`;
+      span.style[isRow ? "top" : "left"] = `${((step * nice + 0.5) / length) * 100}%`;
       return span;
     });
   };
@@ -74,15 +90,16 @@ const heatMap = ({ name, label, columns, rows, values, isLog, text, columnName, 
   };
   const left = el("div", { class: "axis left", "aria-hidden": "true" }, rowLabels ? rowLabels.map((rowLabel, row) => {
     const span = el("span", { title: rowLabel }, cut(rowLabel, 34));
-    span.style.top = `${(row / rows) * 100}%`;
+    span.style.top = `${((row + 0.5) / rows) * 100}%`;
     return span;
   }) : ticks(rows, rowName, true), strip(rowStrip, rows, true));
   if (rowLabels) left.style.width = `${Math.min(260, 20 + 7 * Math.max(...rowLabels.map((rowLabel) => Math.min(34, rowLabel.length))))}px`;
+  else left.style.width = `${16 + 7 * Math.max(4, ...range(Math.min(rows, 64)).map((at) => rowName(at).length))}px`;
   const top = el("div", { class: "axis top", "aria-hidden": "true" }, ticks(columns, columnName, false), strip(columnStrip, columns, false));
   top.style.maxWidth = `${width}px`;
-  const bar = el("canvas", { width: 256, height: 1, "aria-hidden": "true" });
-  lut().forEach((colour, index) => { const pen = bar.getContext("2d"); pen.fillStyle = css(colour); pen.fillRect(index, 0, 1, 1); });
-  Object.assign(bar.style, { width: "200px", height: "12px" });
-  const scale = most > 0 ? el("p", { class: "scale" }, text(isLog ? least : 0), bar, `${text(most)} ${isLog ? "(logarithmic)" : "(linear)"}`) : null;
-  return el("figure", {}, el("div", { class: "map" }, top, left, frame), scale, readout, pinned);
+  const names = { row: (at) => rowLabels?.[at] ?? rowName(at), column: columnName };
+  const saving = savers(name, () => heatSvg({ columns, rows, values, names, canvas, place, cellWidth: width / columns, cellHeight, legend: `${text(isLog ? least : 0)} to ${text(most)}, ${isLog ? "logarithmic" : "linear"}`, label }),
+    [word("row", "row", (cell) => names.row(cell.row)), word("column", "column", (cell) => names.column(cell.column)), count("value", "value", (cell) => cell.value)],
+    () => range(values.length).filter((cell) => values[cell] > 0).map((cell) => ({ row: Math.floor(cell / columns), column: cell % columns, value: values[cell] })));
+  return el("figure", { "data-figure": name }, el("div", { class: "map" }, top, left, frame), colourScale([least, most], isLog, text), readout, saving, pinned);
 };

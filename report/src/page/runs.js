@@ -2,17 +2,15 @@
 // A box from the first to the third quarter with the median in it, whiskers to the last that are no outliers, and outliers as circles: { label, colour, box }.
 const boxPlot = (columns, { label, name, width }) => {
   const height = 300, [left, right, top, bottom] = [86, 12, 12, 26];
-  const most = Math.max(...columns.map(({ box }) => box.most_s), 1e-30), step = (width - left - right) / columns.length;
+  const most = Math.max(...columns.map(({ box: of }) => of.most_s), 1e-30), step = (width - left - right) / columns.length;
   const y = (value) => height - bottom - (value / most) * (height - top - bottom);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": label, "data-chart": name });
   for (const value of roundTicks(0, most, false, 10)) picture.append(svg("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "line" }), svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end", class: "soft" }, secondsText(value)));
-  columns.forEach(({ label: text, title, colour, box }, at) => {
+  columns.forEach(({ label: text, title, colour, box: of }, at) => {
     const middle = left + (at + 0.5) * step, half = Math.min(22, 0.32 * step);
-    picture.append(svg("g", { "data-box": title, "data-median": box.median_s }, tip(`${title}: ${secondsText(box.quarter_s)} to ${secondsText(box.three_quarters_s)}, median ${secondsText(box.median_s)}, ${several(box.runs, "run")}`),
-      svg("path", { d: `M${middle} ${y(box.low_s)}V${y(box.high_s)}M${middle - half / 2} ${y(box.low_s)}h${half}M${middle - half / 2} ${y(box.high_s)}h${half}`, stroke: "var(--soft)", fill: "none" }),
-      svg("rect", { x: middle - half, y: y(box.three_quarters_s), width: 2 * half, height: Math.max(1, y(box.quarter_s) - y(box.three_quarters_s)), fill: colour, stroke: "var(--soft)" }),
-      svg("line", { x1: middle - half, x2: middle + half, y1: y(box.median_s), y2: y(box.median_s), stroke: "var(--ink)", "stroke-width": 2 }),
-      box.outliers_s.map((value) => svg("circle", { cx: middle, cy: y(value), r: 3.5, fill: "none", stroke: colour, "stroke-width": 1.5 }))),
+    const { low_s: low, quarter_s: quarter, median_s: median, three_quarters_s: three, high_s: high } = of;
+    picture.append(svg("g", { "data-box": title, "data-median": median }, tip(`${title}: ${secondsText(quarter)} to ${secondsText(three)}, median ${secondsText(median)}, ${several(of.runs, "run")}`), box(middle, half, y, { low, quarter, median, three, high }, colour),
+      of.outliers_s.map((value) => svg("circle", { cx: middle, cy: y(value), r: 3.5, fill: "none", stroke: colour, "stroke-width": 1.5 }))),
     svg("text", { x: middle, y: height - 8, "text-anchor": "middle", class: "soft" }, fit(text, step - 4)));
   });
   picture.append(svg("text", { x: 2, y: height - 8, class: "soft" }, "ranks"));
@@ -34,14 +32,17 @@ view("runs", (body) => {
   const points = entry ? runs.map((run, at) => ({ ...run, time_s: entry.times_s[at] })) : [];
   const times = points.map((point) => point.run_time_s);
   const series = configurations.map((_, at) => ({ name: name(at), colour: colour(at), line: [], points: points.filter((point) => point.configuration === at).map((point) => [point.run_time_s, point.time_s]), text: (x, y) => `${name(at)}: ${secondsText(y)} of ${secondsText(x)}` }));
-  fill(body, el("figure", {}, el("figcaption", {}, "Mean run time and MPI time by configuration"), bars(means, { width: roomOf(body), label: "Mean run time and MPI time by configuration" }), legend([["var(--moving)", "MPI time, the mean over the ranks"], ["var(--working)", "rest of the run time"]])),
-    table("configurations", "Configurations, by what they differ in", [word("configuration", "configuration", (row) => row.title || "all runs"), count("runs", "runs", (row) => row.runs), seconds("run time, mean", "mean_s"), seconds("MPI time, mean", "mean_mpi_s"), seconds("run time, median", "median_s"), seconds("25 %", "quarter_s"), seconds("75 %", "three_quarters_s")], configurations),
+  const boxColumns = [word("operation", "op", (row) => row.op), count("ranks", "size", (row) => row.size), word("configuration", "configuration", (row) => name(row.configuration)), count("runs", "runs", (row) => row.runs),
+    seconds("min", "least_s"), seconds("25 %", "quarter_s"), seconds("median", "median_s"), seconds("75 %", "three_quarters_s"), seconds("max", "most_s"), word("outliers", "outliers_s", (row) => row.outliers_s.join(" "))];
+  const pointsColumns = [word("run", "run", (row) => row.path), word("configuration", "configuration", (row) => name(row.configuration)), seconds("time", "time_s"), seconds("run time", "run_time_s"), seconds("MPI time", "mpi_s"), word("outlier", "outlier", (row) => (row.is_outlier ? "yes" : ""))];
+  const configurationColumns = [word("configuration", "configuration", (row) => row.title || "all runs"), count("runs", "runs", (row) => row.runs), seconds("run time, mean", "mean_s"), seconds("MPI time, mean", "mean_mpi_s"), seconds("run time, median", "median_s"), seconds("25 %", "quarter_s"), seconds("75 %", "three_quarters_s")];
+  fill(body, figure("configurations", "Mean run time and MPI time by configuration", bars(means, { width: roomOf(body), label: `Mean run time by configuration: ${means.map((row) => `${row.label} ${row.text}`).join("; ")}` }), configurationColumns, configurations, legend([["var(--moving)", "MPI time, the mean over the ranks"], ["var(--working)", "rest of the run time"]])),
+    table("configurations", "Configurations, by what they differ in", configurationColumns, configurations),
     legend(configurations.map((_, at) => [colour(at), name(at)])),
     el("div", { class: "charts" },
-      columns.length ? el("figure", {}, el("figcaption", {}, "Time of the rank with the most, by size of the communicator and configuration"), tools(picker("boxes", "operation ", known.map((one) => [one, one]), known[0])), boxPlot(columns, { name: "boxes", label: `Time of ${op} by size of the communicator and configuration`, width })) : null,
-      entry ? el("figure", {}, el("figcaption", {}, `Run time against the time of the rank with the most; r = ${entry.r === null ? "?" : entry.r.toFixed(3)}${entry.verdict ? `, ${entry.verdict}` : ""}`), tools(picker("entry", "entry ", meant.map((one, at) => [String(at), title(one)]), "0")),
-        chart(series, { name: "scatter", label: `Time of ${title(entry)} against the run time, by configuration`, xText: secondsText, yText: secondsText, xTitle: "run time", yTitle: title(entry), isLogX: false, isLogY: false, isFromZero: false, base: 10, ticks: roundTicks(Math.min(...times), Math.max(...times), false, 10), width })) : null),
-    table("points", entry ? `Runs: ${title(entry)}` : "Runs", [word("run", "run", (row) => row.path), word("configuration", "configuration", (row) => name(row.configuration)), seconds("time", "time_s"), seconds("run time", "run_time_s"), seconds("MPI time", "mpi_s"), word("outlier", "outlier", (row) => (row.is_outlier ? "yes" : ""))], points, { most: 12 }),
-    folded("boxes", "Boxes of all operations", false, () => table("boxes", "Time of the rank with the most, over the runs of a configuration", [word("operation", "op", (row) => row.op), count("ranks", "size", (row) => row.size), word("configuration", "configuration", (row) => name(row.configuration)), count("runs", "runs", (row) => row.runs),
-      seconds("min", "least_s"), seconds("25 %", "quarter_s"), seconds("median", "median_s"), seconds("75 %", "three_quarters_s"), seconds("max", "most_s"), word("outliers", "outliers_s", (row) => row.outliers_s.join(" "))], boxes)));
+      columns.length ? figure("boxes", "Time of the rank with the most, by size of the communicator and configuration", el("div", {}, tools(picker("boxes", "operation ", known.map((one) => [one, one]), known[0])), boxPlot(columns, { name: "boxes", label: `Time of ${op} by size of the communicator and configuration: ${columns.map(({ title, box: of }) => `${title} ${secondsText(of.median_s)}`).slice(0, 4).join("; ")}`, width })), boxColumns, columns.map(({ box: of }) => of)) : null,
+      entry ? figure("scatter", `Run time against the time of the rank with the most; r = ${entry.r === null ? "?" : entry.r.toFixed(3)}${entry.verdict ? `, ${entry.verdict}` : ""}`, el("div", {}, tools(picker("entry", "entry ", meant.map((one, at) => [String(at), title(one)]), "0")),
+        chart(series, { name: "scatter", label: `Time of ${title(entry)} against the run time, by configuration`, xText: secondsText, yText: secondsText, xTitle: "run time", yTitle: title(entry), isLogX: false, isLogY: false, isFromZero: false, base: 10, ticks: roundTicks(Math.min(...times), Math.max(...times), false, 10), width })), pointsColumns, points) : null),
+    table("points", entry ? `Runs: ${title(entry)}` : "Runs", pointsColumns, points, { most: 12 }),
+    folded("boxes", "Boxes of all operations", false, () => table("boxes", "Time of the rank with the most, over the runs of a configuration", boxColumns, boxes)));
 });

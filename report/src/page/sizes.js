@@ -24,7 +24,7 @@ view("sizes", (body) => {
   };
   const most = 24;
   const totalsOf = used.map((bucket) => ({ bucket, calls: sum(list.map((row) => row.cells[bucket].calls)), bytes_sent: sum(list.map((row) => row.cells[bucket].bytes_sent)), bytes_recv: sum(list.map((row) => row.cells[bucket].bytes_recv)), time_ns: sum(list.map((row) => row.cells[bucket].time_ns)) }));
-  fill(body, tools(picker("what", "show ", [["time_ns", "MPI time"], ["calls", "calls of ranks"], ["bytes", "bytes sent and received"]], "time_ns")),
+  fill(body, sizeTimes(body), tools(picker("what", "show ", [["time_ns", "MPI time"], ["calls", "calls of ranks"], ["bytes", "bytes sent and received"]], "time_ns")),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Operations by message size" }, el("table", { class: "heated", "data-heat": "sizes" },
       el("caption", {}, `${measure === "time_ns" ? "MPI time" : measure === "calls" ? "Calls" : "Bytes"} over all ranks, by operation and message size in bytes (colours: logarithmic)`),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "operation"), used.map((bucket) => el("th", { scope: "col", class: "number" }, bucket ? link(sizes[bucket].name, { bucket: [sizes[bucket].name] }) : "no size")))),

@@ -10,6 +10,7 @@ pub mod layers;
 pub mod matching;
 pub mod reason;
 pub mod run;
+pub mod scaling;
 pub mod shape;
 mod sums;
 pub mod verdict;

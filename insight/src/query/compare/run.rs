@@ -7,7 +7,7 @@ use commsee::ranks::Ranks;
 use through_core::query::Error;
 use through_core::query::catalog::Catalog;
 use through_core::query::filter::Filter;
-use through_core::query::ledger::ledger;
+use through_core::query::ledger::{Factors, ledger};
 use through_core::query::open::Profile;
 use through_core::query::operations::operations;
 use through_core::query::performed::is_of_own_bytes;
@@ -31,6 +31,7 @@ pub struct Run {
     pub end_skew_ns: i128,
     /// In MPI, over all ranks.
     pub mpi_ns: i128,
+    pub factors: Factors,
     pub comms: Vec<Comm>,
     pub cells: Vec<Cell>,
     /// What layers below MPI did.
@@ -93,6 +94,7 @@ impl Run {
             unexplained_ns: ledger.unexplained_ns() + ledger.unreturned_ns,
             end_skew_ns: ledger.end_skew_ns,
             mpi_ns: catalog.processes.iter().map(|process| i128::from(process.mpi_ns)).sum(),
+            factors: ledger.factors,
             meta: catalog.meta,
             comms,
             cells,
