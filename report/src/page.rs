@@ -33,6 +33,7 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/communicators.js"),
     include_str!("page/tree.js"),
     include_str!("page/flows.js"),
+    include_str!("page/shapes.js"),
     include_str!("page/matrix.js"),
     include_str!("page/ranks.js"),
     include_str!("page/sizetimes.js"),

@@ -89,8 +89,10 @@ fn shapes(profile: &Profile, catalog: &Catalog, lists: &Lists, edges: usize) -> 
         return Ok(Vec::new());
     }
     let shape = |row: &Pattern| {
+        // What fits.
+        let bytes = row.extra.iter().fold(row.bytes, |bytes, link| bytes.saturating_sub(link.bytes));
         json!({
-            "comm": lists.comm(row.comm.id), "pattern": described(row), "bytes": row.bytes as f64,
+            "comm": lists.comm(row.comm.id), "pattern": described(row), "bytes": if row.fit.is_some() { bytes } else { row.bytes } as f64, "all": row.bytes as f64,
             "unexpected": if row.fit.is_some() { row.extra.len() } else { 0 }, "missing": row.lacking.len(),
         })
     };

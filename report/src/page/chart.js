@@ -1,12 +1,14 @@
 // Charts over two axes: points with intervals, lines, boxes.
-// Round numbers between two: powers of the base, or multiples of one of them.
+// Round numbers between two: powers of the base, or multiples of one of them; 1, 2 and 5 times powers of 10 where there are few.
+const ONE_TWO_FIVE = [1, 2, 5, 10];
 const roundTicks = (low, high, isLog, base) => {
   const power = (value) => Math.log(value) / Math.log(base);
   if (isLog) {
     const first = Math.ceil(power(low) - 1e-9), last = Math.floor(power(high) + 1e-9), step = Math.max(1, Math.ceil((last - first) / 6));
+    if (base === 10 && last - first < 2) return range(4).flatMap((at) => ONE_TWO_FIVE.slice(0, 3).map((times) => times * 10 ** (first - 1 + at))).filter((value) => value >= low * 0.999 && value <= high * 1.001);
     return last > first ? range(Math.floor((last - first) / step) + 1).map((at) => base ** (first + at * step)) : [low, high];
   }
-  const step = base ** Math.ceil(power((high - low) / 6));
+  const least = (high - low) / 6, below = base ** Math.floor(power(least)), step = base === 10 ? below * ONE_TWO_FIVE.find((times) => times * below >= least * 0.999) : base ** Math.ceil(power(least));
   const first = Math.ceil(low / step - 1e-9);
   return range(Math.floor(high / step + 1e-9) - first + 1).map((at) => (first + at) * step);
 };

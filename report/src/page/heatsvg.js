@@ -11,6 +11,6 @@ const heatSvg = ({ columns, rows, values, names, canvas, place, cellWidth, cellH
   for (let row = 0; row < rows; row += byRow) pen.text(left - 6, top + ((row + 0.5) * high) / rows + 4, labels[row], "--soft", { anchor: "end" });
   for (let column = 0; column < columns; column += byColumn) pen.text(left + ((column + 0.5) * wide) / columns, top - 6, names.column(column), "--soft", { anchor: "middle" });
   pen.text(left, top + high + 18, legend, "--soft");
-  if (!areBoxes) pen.picture.append(svg("image", { x: left, y: top, width: wide, height: high, href: canvas.toDataURL(), preserveAspectRatio: "none", "image-rendering": "pixelated" }));
+  if (!areBoxes) pen.picture.append(svg("image", { x: left, y: top, width: wide, height: high, "data-href": canvas.toDataURL(), preserveAspectRatio: "none", "image-rendering": "pixelated" }));
   return pen.picture;
 };

@@ -18,11 +18,11 @@ const boxPlot = (columns, { label, name, width }) => {
 };
 view("runs", (body) => {
   const { configurations, runs, entries, boxes } = data.runs;
-  const name = (at) => configurations[at].title || "all runs", colour = (at) => KINDS[at % KINDS.length];
+  const name = (at) => configurations[at].title || "all runs", short = apart(configurations.map((_, at) => name(at)), 50), colour = (at) => KINDS[at % KINDS.length];
   const isOp = (op) => !on.op || ops.some((one, at) => on.op[at] && one.name === op);
   const seconds = (title, key) => ({ title, name: key, value: (row) => row[key], text: (row) => (row[key] === null ? "" : secondsText(row[key])), number: true });
   const width = Math.min(900, Math.max(480, Math.floor((roomOf(body) - 32) / 2)));
-  const means = configurations.map((one, at) => ({ label: name(at), text: `${secondsText(one.mean_s)}, MPI ${secondsText(one.mean_mpi_s)}`,
+  const means = configurations.map((one, at) => ({ label: short[at], text: `${secondsText(one.mean_s)}, MPI ${secondsText(one.mean_mpi_s)}`,
     parts: [["var(--moving)", one.mean_mpi_s, `${name(at)}: MPI time ${secondsText(one.mean_mpi_s)}`], ["var(--working)", one.mean_s - one.mean_mpi_s, `${name(at)}: run time ${secondsText(one.mean_s)}`]] }));
   const known = [...new Set(boxes.map((box) => box.op))].filter(isOp), op = known.includes(option("boxes")) ? option("boxes") : known[0];
   const columns = boxes.filter((box) => box.op === op).map((box) => ({ box, colour: colour(box.configuration), label: String(box.size ?? "?"), title: `${op}, ${box.size ?? "?"} ranks, ${name(box.configuration)}` }));
@@ -38,7 +38,7 @@ view("runs", (body) => {
   const configurationColumns = [word("configuration", "configuration", (row) => row.title || "all runs"), count("runs", "runs", (row) => row.runs), seconds("run time, mean", "mean_s"), seconds("MPI time, mean", "mean_mpi_s"), seconds("run time, median", "median_s"), seconds("25 %", "quarter_s"), seconds("75 %", "three_quarters_s")];
   fill(body, figure("configurations", "Mean run time and MPI time by configuration", bars(means, { width: roomOf(body), label: `Mean run time by configuration: ${means.map((row) => `${row.label} ${row.text}`).join("; ")}` }), configurationColumns, configurations, legend([["var(--moving)", "MPI time, the mean over the ranks"], ["var(--working)", "rest of the run time"]])),
     table("configurations", "Configurations, by what they differ in", configurationColumns, configurations),
-    legend(configurations.map((_, at) => [colour(at), name(at)])),
+    legend(configurations.map((_, at) => [colour(at), short[at]])),
     el("div", { class: "charts" },
       columns.length ? figure("boxes", "Time of the rank with the most, by size of the communicator and configuration", el("div", {}, tools(picker("boxes", "operation ", known.map((one) => [one, one]), known[0])), boxPlot(columns, { name: "boxes", label: `Time of ${op} by size of the communicator and configuration: ${columns.map(({ title, box: of }) => `${title} ${secondsText(of.median_s)}`).slice(0, 4).join("; ")}`, width })), boxColumns, columns.map(({ box: of }) => of)) : null,
       entry ? figure("scatter", `Run time against the time of the rank with the most; r = ${entry.r === null ? "?" : entry.r.toFixed(3)}${entry.verdict ? `, ${entry.verdict}` : ""}`, el("div", {}, tools(picker("entry", "entry ", meant.map((one, at) => [String(at), title(one)]), "0")),

@@ -19,7 +19,8 @@ const standalone = (picture) => {
   const [, , width, height] = (copy.getAttribute("viewBox") ?? "0 0 0 0").split(" ");
   copy.setAttribute("font-family", "sans-serif");
   copy.prepend(svg("rect", { width, height, fill: colourOf("--ground") }));
-  return new XMLSerializer().serializeToString(copy);
+  // With its address a picture in a picture would be loaded, which the policy of the page forbids.
+  return new XMLSerializer().serializeToString(copy).replaceAll(" data-href=", " href=");
 };
 // Buttons beside the heading of a picture. `draw` gives the SVG element, drawn anew or the one on the page; columns and rows are those of a table.
 const savers = (name, draw, columns, rows) => el("span", { class: "savers" },

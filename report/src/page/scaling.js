@@ -6,7 +6,7 @@ const efficienciesOf = (sizes, kind) => [
   ["global efficiency", 0, (one) => (one[kind] === null ? null : one.parallel_efficiency * one[kind]), "global_efficiency"], ["parallel efficiency", 1, (one) => one.parallel_efficiency, "parallel_efficiency"],
   ["load balance", 2, (one) => one.load_balance, "load_balance"], ["in nodes", 3, (one) => one.load_balance_in_nodes, "load_balance_in_nodes"], ["between nodes", 3, (one) => one.load_balance_between_nodes, "load_balance_between_nodes"],
   ["communication efficiency", 2, (one) => one.communication_efficiency, "communication_efficiency"], [`computation scaling (${kind})`, 1, (one) => one[kind], "computation_scaling"]]
-  .map(([title, depth, value, name]) => ({ title, depth, value, name })).filter(({ value }) => sizes.some((one) => value(one) !== null));
+  .map(([title, depth, value, name]) => ({ title, depth, value, name })).filter(({ depth }) => depth < 3 || sizes.some((one) => one.load_balance_between_nodes !== 1)).filter(({ value }) => sizes.some((one) => value(one) !== null));
 const efficiencyText = (value) => (value === null ? "" : value.toFixed(2));
 const efficiencyTable = (sizes, factors) => el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Efficiencies by number of ranks" }, el("table", { class: "heated", "data-heat": "efficiencies" },
   el("caption", {}, "Efficiencies by number of ranks; each is the product of those below it"),
@@ -52,8 +52,8 @@ view("scaling", (body) => {
   const columns = [count("ranks", "ranks", (one) => one.ranks), count("runs", "runs", (one) => one.runs), word("profile", "path", (one) => one.path), ...[["run time", "run_time_s"], ["MPI time", "mpi_s"], ["working, all ranks", "working_rank_s"]].map(([title, key]) => ({ title, name: key, value: (one) => one[key], text: (one) => secondsText(one[key]), number: true })),
     ...factors.map(({ title, name, value }) => ({ title, name, value, text: (one) => efficiencyText(value(one)), number: true }))];
   fill(body, tools(picker("scaling", "scaling ", [["strong", "strong: the same problem on more ranks"], ["weak", "weak: the same problem on each rank"]], usual)),
-    el("p", { class: "answer" }, `From ${first.ranks} to ${several(last.ranks, "rank")} the time outside MPI of all ranks grew ${(last.working_rank_s / first.working_rank_s).toFixed(2)} times: taken as ${usual} scaling. `,
-      `${kind === "weak" ? "Run time" : "Speedup"}: ${kind === "weak" ? `${secondsText(first.run_time_s)} → ${secondsText(last.run_time_s)}` : `${(first.run_time_s / last.run_time_s).toFixed(2)} of ${(last.ranks / first.ranks).toFixed(2)}`}.`),
+    el("p", { class: "answer" }, `From ${first.ranks} to ${several(last.ranks, "rank")} the time outside MPI, over all ranks, became ${(last.working_rank_s / first.working_rank_s).toFixed(2)} times as long: taken as ${usual} scaling. `,
+      kind === "weak" ? `Run time: ${secondsText(first.run_time_s)} → ${secondsText(last.run_time_s)}.` : `Speedup: ${(first.run_time_s / last.run_time_s).toFixed(2)}, ideal ${(last.ranks / first.ranks).toFixed(2)}.`),
     el("figure", { "data-figure": "efficiencies" }, efficiencyTable(sizes, factors), legend(EFFICIENCY), savers("efficiencies", () => efficiencySvg(sizes, factors), columns, sizes)),
     el("div", { class: "charts" }, scalingChart("runtimes", "Run time against ranks", times, sizes, width),
       series.length ? scalingChart("familytimes", `MPI time by communicator against ranks, mean over all ranks; communicators of one call are one line${all.length > heavy.length ? `; the heaviest ${heavy.length}` : ""}`, series, sizes, width) : null),

@@ -50,9 +50,9 @@ const machineLines = (pattern) => {
     .map(([name, list]) => ({ name, points: list.map((row) => [Math.max(1, row.message_bytes ?? row.bytes), (row.half_trip_s ?? row.median_s) * 1e9]).sort(([a], [b]) => a - b) }));
 };
 const drawMachine = ({ picture, x, y }, lines) => lines.forEach(({ name, points }, at) => {
-  const [lastX, lastY] = points.at(-1);
+  const [firstX, firstY] = points[0];
   picture.append(svg("polyline", { points: points.map(([px, py]) => `${x(px)},${y(py)}`).join(" "), fill: "none", stroke: "var(--ink)", "stroke-width": 1.5, "stroke-dasharray": ["6 4", "2 3", "8 3 2 3"][at % 3], "data-machine": name }, tip(`measured: ${name}`)),
-    svg("text", { x: x(lastX) - 4, y: y(lastY) - 8, "text-anchor": "end" }, `measured: ${name}`));
+    svg("text", { x: x(firstX) + 2, y: y(firstY) - 6 }, `measured: ${name}`));
 });
 const drawRendezvous = ({ picture, x, top, bottom }, { eager, rndv }) => picture.append(svg("g", { "data-rendezvous": `${eager} ${rndv}` }, tip(`UCX sent messages up to ${bytesText(Math.round(eager))} eagerly, from ${bytesText(Math.round(rndv))} by rendezvous`),
   svg("rect", { x: x(eager), y: top, width: Math.max(1, x(rndv) - x(eager)), height: bottom - top, fill: "var(--none)" }),

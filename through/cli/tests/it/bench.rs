@@ -362,6 +362,9 @@ fn the_page_draws_measurements_and_their_model() {
     assert_eq!(count(&mut browser, "[data-chart=model] polyline[stroke-dasharray]"), 1);
     let model = browser.eval("document.querySelector('[data-view=bench] [data-model]').textContent");
     assert!(model.as_str().unwrap().contains("packed 2"), "{model}");
+    // The same pattern is beside the program's own calls.
+    let machine = "document.querySelectorAll('[data-chart=sizetimes] [data-machine]').length";
+    assert_eq!(browser.eval(machine), 1);
     let bandwidths =
         browser.eval("[...document.querySelectorAll('[data-chart=model] circle')].map((one) => Number(one.dataset.y))");
     let told: Vec<f64> = bandwidths.as_array().unwrap().iter().map(|one| one.as_f64().unwrap()).collect();

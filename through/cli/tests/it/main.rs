@@ -34,6 +34,7 @@ mod page;
 mod page_layers;
 mod page_map;
 mod phases;
+mod pictures;
 mod plans;
 mod registry;
 mod reorder;

@@ -298,7 +298,7 @@ fn the_keyboard_reaches_every_control_in_the_order_of_the_page() {
     }
     assert_eq!(places, (0..count.as_i64().unwrap()).collect::<Vec<_>>());
     // A list keeps the focus when its choice draws the view anew.
-    browser.choose("[data-view=matrix] [name=scale]", "linear");
+    browser.choose("[data-view=matrix] [name=scale]", "log");
     assert_eq!(
         browser.eval("document.activeElement.name + document.activeElement.closest('[data-view]').dataset.view"),
         "scalematrix"
