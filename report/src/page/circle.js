@@ -36,7 +36,7 @@ const circleGraph = (nodes, links, { label, name }) => {
     const [cx, cy] = [(x1 + x2) / 2 + (y2 - y1) * 0.12 + (middle[0] - (x1 + x2) / 2) * 0.3, (y1 + y2) / 2 - (x2 - x1) * 0.12 + (middle[1] - (y1 + y2) / 2) * 0.3];
     // The head touches the node; the line ends within the head.
     const angle = Math.atan2(y2 - cy, x2 - cx), head = 7 + 1.6 * wide, [hx, hy] = [x2 - (dot + 1) * Math.cos(angle), y2 - (dot + 1) * Math.sin(angle)];
-    picture.append(svg("g", { "data-from": nodes[from].name, "data-to": nodes[to].name, "stroke-opacity": 0.35 + 0.6 * (value / most), "fill-opacity": 0.5 + 0.5 * (value / most) }, tip(title),
+    picture.append(svg("g", { "data-from": nodes[from].name, "data-to": nodes[to].name, "stroke-opacity": 0.5 + 0.45 * (value / most), "fill-opacity": 0.5 + 0.5 * (value / most) }, tip(title),
       svg("path", { d: `M${x1} ${y1}Q${cx} ${cy} ${hx - 0.7 * head * Math.cos(angle)} ${hy - 0.7 * head * Math.sin(angle)}`, fill: "none", stroke: "var(--moving)", "stroke-width": wide, "stroke-dasharray": isDashed ? "5 4" : null }), arrowHead(hx, hy, angle, head, "var(--moving)")));
   }
   // Labels that have room: the circle takes 64.

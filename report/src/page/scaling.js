@@ -1,4 +1,4 @@
-// Runs on different numbers of ranks: efficiencies as POP has them (https://pop-coe.eu/node/69), run time with the ideal one, and MPI time by communicator.
+// Runs on different numbers of ranks: efficiencies as POP has them, run time with the ideal one, and MPI time by communicator.
 const GOOD = 0.8, POOR = 0.6;
 const EFFICIENCY = [["#56b4e9", `from ${GOOD}: good`], ["#f0e442", `${POOR} to ${GOOD}: worth a look`], ["#d55e00", `below ${POOR}: poor`]];
 const efficiencyColour = (value) => EFFICIENCY[value >= GOOD ? 0 : value >= POOR ? 1 : 2][0];
