@@ -20,9 +20,10 @@ use super::lists::Lists;
 use crate::pack::Columns;
 
 /// Calls, and operations of layers in the page. A longer window ends where they are used up.
-const MOST_CALLS: usize = 12_000;
+/// A call takes 5 to 10 bytes of the page, and its message as many.
+const MOST_CALLS: usize = 200_000;
 const MOST_OPERATIONS: usize = 24_000;
-const MOST_MESSAGES: usize = 6_000;
+const MOST_MESSAGES: usize = 400_000;
 
 pub fn timeline(
     profile: &Profile,
@@ -73,9 +74,9 @@ pub fn timeline(
     let messages = Messages::read(profile, catalog)?;
     let mut calls: Vec<(Event, i64)> = Vec::new();
     let mut begun = Begun::default();
-    let mut sent: HashMap<u64, (i64, i64, u64)> = HashMap::new();
-    let mut received: Vec<(u64, (i64, i64, i64))> = Vec::new();
-    let mut end_of_call: HashMap<(i64, i64, i64), i64> = HashMap::new();
+    // Ends of messages: the calls that sent and received them.
+    let mut sent: HashMap<u64, (Place, u64)> = HashMap::new();
+    let mut received: Vec<(u64, Place)> = Vec::new();
     let has_begun =
         |event: &Event| event.begin_ns >= low && event.begin_ns <= high && (event.begin_ns < until || until == high);
     read(&messages, &mut |event| {
@@ -83,18 +84,13 @@ pub fn timeline(
             begun.add(&event);
         }
         match event.what {
-            What::Call { end_ns } if is_shown(&event, end_ns) => {
-                end_of_call.insert((event.rank, event.thread, event.begin_ns), end_ns);
-                if calls.len() < 2 * MOST_CALLS {
-                    calls.push((event, end_ns));
-                }
+            What::Call { end_ns } if is_shown(&event, end_ns) && calls.len() < 2 * MOST_CALLS => {
+                calls.push((event, end_ns));
             }
-            What::Sent { number: Some(number), .. } if is_shown(&event, event.begin_ns) => {
-                sent.insert(number, (event.rank, event.begin_ns, event.bytes));
+            What::Sent { number: Some(number), .. } => {
+                sent.insert(number, (place(&event), event.bytes));
             }
-            What::Received(Some(number)) if is_shown(&event, event.begin_ns) => {
-                received.push((number, (event.rank, event.thread, event.begin_ns)));
-            }
+            What::Received(Some(number)) => received.push((number, place(&event))),
             _ => {}
         }
     })?;
@@ -105,7 +101,7 @@ pub fn timeline(
             if window.is_some() { "those in the window" } else { "the first ones" }
         ));
     }
-    calls.sort_by_key(|(event, _)| (event.rank, event.thread, event.begin_ns));
+    calls.sort_by_key(|(event, _)| place(event));
     let mut columns = Columns::default();
     columns.add_differences("rank", calls.iter().map(|(event, _)| event.rank));
     columns.add_differences("thread", calls.iter().map(|(event, _)| event.thread));
@@ -114,18 +110,21 @@ pub fn timeline(
     columns.add("comm", calls.iter().map(|(event, _)| lists.comm(event.comm) as i64));
     columns.add("op", calls.iter().map(|(event, _)| lists.op(event.op) as i64));
     columns.add("bytes", calls.iter().map(|(event, _)| event.bytes.min(i64::MAX as u64) as i64));
-    let arrows: Vec<[i64; 5]> = received
+    // Of communicators that are added up the numbers would meet.
+    let sequence = |event: &Event| event.sequence.filter(|_| lists.is_single(event.comm)).unwrap_or(0);
+    columns.add_differences("sequence", calls.iter().map(|(event, _)| sequence(event)));
+    let at = |end: &Place| calls.binary_search_by_key(end, |(event, _)| place(event)).ok().map(|at| at as i64);
+    let mut arrows: Vec<[i64; 3]> = received
         .iter()
-        .filter_map(|(number, call)| {
-            let (from, sent_ns, bytes) = *sent.get(number)?;
-            // It is there at the latest when the call ends.
-            let arrived_ns = end_of_call.get(call).copied().unwrap_or(call.2);
-            Some([from, sent_ns, call.0, arrived_ns, bytes.min(i64::MAX as u64) as i64])
+        .filter_map(|(number, receiver)| {
+            let (sender, bytes) = sent.get(number)?;
+            Some([at(receiver)?, at(sender)?, (*bytes).min(i64::MAX as u64) as i64])
         })
         .take(MOST_MESSAGES)
         .collect();
+    arrows.sort_unstable();
     let mut lines = Columns::default();
-    for (at, name) in ["src", "sent_ns", "dst", "received_ns", "bytes"].into_iter().enumerate() {
+    for (at, name) in ["receive", "send", "bytes"].into_iter().enumerate() {
         lines.add_differences(name, arrows.iter().map(|arrow| arrow[at]));
     }
     if calls.is_empty() {
@@ -143,6 +142,13 @@ pub fn timeline(
         "all": all,
         "shown": calls.len(),
     })))
+}
+
+/// What a call is found by: its rank, its thread, and when it began.
+type Place = (i64, i64, i64);
+
+fn place(event: &Event) -> Place {
+    (event.rank, event.thread, event.begin_ns)
 }
 
 /// Messages and operations of layers that began in the window: what other pictures show of it.

@@ -1,6 +1,6 @@
 // What is looked at. It is in the fragment of the address, so that a link shows the same to others.
 const FILTERS = ["comm", "family", "op", "class", "rank", "host", "bucket", "phase", "site", "function", "transport", "protocol", "window"];
-const OPTIONS = ["measure", "scale", "ends", "layer", "by", "what", "zoom", "pattern", "active", "beside", "count", "of", "boxes", "entry", "map", "across", "open", "scaling", "size"];
+const OPTIONS = ["measure", "scale", "ends", "layer", "by", "what", "zoom", "pattern", "active", "beside", "count", "of", "boxes", "entry", "map", "across", "open", "scaling", "size", "colour", "path", "find"];
 let wanted = {}, unknown = [];
 
 const listed = (text) => (text ? text.split(",").map(decodeURIComponent) : []);

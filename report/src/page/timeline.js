@@ -1,101 +1,143 @@
-// Calls of every rank over time. Wheel or + and - zoom, dragging or arrow keys move.
-// Calls that begin in a window, by communicator and operation.
-const operationsOf = (list) => {
-  const { calls } = data.timeline, groups = new Map();
-  for (const at of list) {
-    const key = `${calls.comm[at]} ${calls.op[at]}`;
-    if (!groups.has(key)) groups.set(key, { comm: comms[calls.comm[at]], op: ops[calls.op[at]], calls: 0, bytes: 0, time_ns: 0 });
-    const group = groups.get(key);
-    group.calls += 1; group.bytes += calls.bytes[at]; group.time_ns += calls.length_ns[at];
-  }
-  return table("window", `Calls that begin ${on.window ? "in the window" : "on the timeline"}, over all ranks; of bytes sent and received the larger`, [word("communicator", "comm", (group) => titleOf(group.comm)), word("operation", "op", (group) => group.op.name), count("calls of ranks", "calls", (group) => group.calls), time("time", "time_s", (group) => group.time_ns), size("bytes", "bytes", (group) => group.bytes)],
-    [...groups.values()].sort(descending((group) => group.time_ns)));
-};
-let timeWindow = null, following = 0;
-view("timeline", (body) => {
-  const { calls, messages } = data.timeline;
-  const list = range(calls.rows).filter((at) => commOn(calls.comm[at]) && (on.op ? on.op[calls.op[at]] : true) && on.rank(calls.rank[at]));
-  if (!list.length) return fill(body, nothing());
+// Calls of every rank over time. What a reader looks at stays while filters change.
+const looked = { span: null, range: null, row: 0, call: -1 };
+let following = 0, counting = 0;
+const wholeOf = (shown) => {
+  const { begin_ns } = data.timeline.calls, { end_ns } = traced(), until = data.timeline.until_ns;
   let first = Infinity, last = -Infinity;
-  for (const at of list) { first = Math.min(first, calls.begin_ns[at]); last = Math.max(last, calls.begin_ns[at] + calls.length_ns[at]); }
+  for (const lane of shown.lanes) { first = Math.min(first, begin_ns[shown.list[lane.from]]); last = Math.max(last, shown.reach[lane.to - 1]); }
   const whole = [first, Math.max(last, first + 1)];
-  const until = data.timeline.until_ns;
   if (until !== null) whole[1] = Math.max(whole[0] + 1, Math.min(whole[1], until));
-  if (on.window) timeWindow = [Math.max(whole[0], on.window[0]), Math.min(whole[1], on.window[1])];
-  if (!timeWindow || !(timeWindow[1] > timeWindow[0])) timeWindow = whole;
-  const all = [...new Set(list.map((at) => calls.rank[at]))].sort((a, b) => a - b), rows = all.slice(0, 128);
-  const rowOf = new Map(rows.map((rank, at) => [rank, at]));
-  const width = roomOf(body), left = 60, height = Math.max(8, Math.min(24, 900 / rows.length)), room = width - left;
-  const canvas = el("canvas", { width: 2 * width, height: 2 * (rows.length * height + 22), tabindex: 0, role: "application", "aria-roledescription": "timeline", "aria-label": `Timeline of ${several(rows.length, "rank")} with ${several(list.length, "call")}. Arrow keys move, plus and minus zoom.` });
-  canvas.style.width = `${width}px`;
-  const readout = el("output", { class: "readout", "aria-live": "polite" });
-  const x = (ns) => left + ((ns - timeWindow[0]) / (timeWindow[1] - timeWindow[0])) * room;
+  return whole;
+};
+view("timeline", (body) => {
+  const { calls } = data.timeline, { end_ns } = traced(), shown = lanesShown();
+  if (!shown.lanes.length) return fill(body, nothing());
+  const whole = wholeOf(shown), width = roomOf(body);
+  if (on.window) looked.span = [Math.max(whole[0], on.window[0]), Math.min(whole[1], on.window[1])];
+  if (!looked.span || !(looked.span[1] > looked.span[0]) || looked.span[1] > whole[1] || looked.span[0] < whole[0]) looked.span = whole;
+  const colouring = option("colour", "op"), wantedText = wanted.find?.join(",") ?? "", isFound = finderOf(wantedText), found = isFound ? Array.from(shown.list).filter(isFound).sort((a, b) => calls.begin_ns[a] - calls.begin_ns[b]) : [];
+  const palette = paletteOf(colouring, isFound), isShown = new Uint8Array(calls.rows);
+  for (const at of shown.list) isShown[at] = 1;
+  const canvas = el("canvas", { tabindex: 0, role: "application", "aria-roledescription": "timeline" }), over = el("canvas", { "aria-hidden": "true" });
+  canvas.style.maxWidth = over.style.maxWidth = "none";
+  Object.assign(canvas.style, { touchAction: "pan-y", cursor: "crosshair" });
+  Object.assign(over.style, { position: "absolute", left: 0, top: 0, pointerEvents: "none" });
+  const frame = el("div", {}, canvas, over);
+  Object.assign(frame.style, { position: "relative", width: `${width}px` });
+  const readout = el("output", { class: "readout", "aria-live": "polite" }), note = el("p", { class: "about", "data-note": "arrows" }), numbers = el("div", {}), byRanks = el("div", {}), rangeTools = el("span", {});
+  let picture = null, drawn = null;
+  const picturedNow = () => {
+    const rows = rowsOf(shown.lanes), layout = layOutTrace(rows, width, looked.span, whole);
+    return { rows, layout, shown, palette, colouring, place: placesOf(rows), isOn: (at) => isShown[at], isPath: option("path") === "on", ground: colouring === "state" ? colourOf("--none") : "--none", key: `${fragment({ ...wanted, window: [], view: undefined })} ${width} ${isDark()}` };
+  };
+  const drawOn = (pen) => drawTrace(pen, picture);
+  const looking = (more = {}) => { looked.row = Math.min(looked.row, picture.rows.length - 1); drawLook(canvasPen(over, width, picture.layout.height), picture, { call: looked.call, row: document.activeElement === canvas ? looked.row : -1, range: looked.range ?? undefined, ...more }); };
   const draw = () => {
-    const pen = canvas.getContext("2d"), style = getComputedStyle(document.documentElement);
-    const colour = (name) => style.getPropertyValue(name);
-    pen.setTransform(2, 0, 0, 2, 0, 0);
-    pen.clearRect(0, 0, width, canvas.height);
-    pen.font = "11px sans-serif";
-    rows.forEach((rank, row) => {
-      pen.fillStyle = colour("--none");
-      pen.fillRect(left, row * height + 1, room, height - 2);
-      pen.fillStyle = colour("--ink");
-      if (height >= 11 || row % 2 === 0) pen.fillText(String(rank), 8, row * height + height / 2 + 4);
-    });
-    for (const at of list) {
-      const row = rowOf.get(calls.rank[at]);
-      const from = Math.max(left, x(calls.begin_ns[at])), to = Math.min(width, x(calls.begin_ns[at] + calls.length_ns[at]));
-      if (row === undefined || to < left || from > width) continue;
-      pen.fillStyle = opColour(calls.op[at]);
-      pen.fillRect(from, row * height + 1, Math.max(0.6, to - from), height - 2);
-    }
-    pen.strokeStyle = colour("--ink");
-    pen.globalAlpha = 0.55;
-    pen.beginPath();
-    for (let at = 0; at < messages.rows; at++) {
-      const from = rowOf.get(messages.src[at]), to = rowOf.get(messages.dst[at]);
-      if (from === undefined || to === undefined || messages.received_ns[at] < timeWindow[0] || messages.sent_ns[at] > timeWindow[1]) continue;
-      pen.moveTo(Math.max(left, x(messages.sent_ns[at])), (from + 0.5) * height);
-      pen.lineTo(Math.max(left, x(messages.received_ns[at])), (to + 0.5) * height);
-    }
-    pen.stroke();
-    pen.globalAlpha = 1;
-    pen.fillStyle = colour("--soft");
-    range(6).forEach((step) => { const ns = timeWindow[0] + ((timeWindow[1] - timeWindow[0]) * step) / 6; pen.fillText(timeText(Math.round(ns)), x(ns), rows.length * height + 16); });
+    picture = picturedNow();
+    drawn = drawOn(canvasPen(canvas, width, picture.layout.height));
+    const { all, late, drawn: arrows } = drawn.messages;
+    note.textContent = all ? `${several(all, "message")} in view, ${countText(late)} of them late: the receiver waited.${arrows < all ? ` ${countText(arrows)} have arrows${late ? ", those that were waited for longest" : ""}: zoom in for all.` : ""}` : "";
+    looking();
+    clearTimeout(counting);
+    counting = setTimeout(tell, 150);
   };
-  const asText = () => timeWindow.map((ns) => String(Number((ns / 1e9).toFixed(9)))).join(":");
+  const partNow = () => looked.range ?? looked.span;
+  const tell = () => {
+    const ranked = partOf(shown, whole).byRank, long = (whole[1] - whole[0]) * ranked.length;
+    canvas.setAttribute("aria-label", `Timeline of ${several(new Set(ranked.map((own) => own.rank)).size, "rank")} with ${several(shown.list.length, "call")}: ${percentText(sum(ranked.map((own) => own.mpi_ns)), long)} in MPI, ${percentText(sum(ranked.map((own) => own.wait_ns)), long)} waiting. Shown: ${timeText(looked.span[0])} to ${timeText(looked.span[1])}. Arrow keys move, plus and minus zoom.`);
+    const [byOp, byRank] = partTables(shown, partNow(), looked.range ? "Selected range" : "Visible part");
+    fill(numbers, byOp);
+    fill(byRanks, byRank);
+    fill(rangeTools, el("button", { type: "button", name: "range", onclick: () => go({ window: [asText(partNow())] }) }, "Filter by this range"), looked.range ? el("button", { type: "button", onclick: () => { const range = looked.range; looked.range = null; act.show(range); } }, "Zoom to the range") : null);
+  };
+  const asText = (span) => span.map((ns) => String(Number((ns / 1e9).toFixed(9)))).join(":");
   // Other pictures follow when the hand rests.
-  const follow = () => { if (!on.window) return; clearTimeout(following); following = setTimeout(() => go({ window: [asText()] }), 300); };
-  const zoom = (factor, middle = (timeWindow[0] + timeWindow[1]) / 2) => {
-    const wide = Math.min(whole[1] - whole[0], Math.max(100, (timeWindow[1] - timeWindow[0]) * factor));
-    const from = Math.max(whole[0], Math.min(whole[1] - wide, middle - (middle - timeWindow[0]) * (wide / (timeWindow[1] - timeWindow[0]))));
-    timeWindow = [from, from + wide];
-    draw();
-    follow();
+  const follow = () => { if (!on.window) return; clearTimeout(following); following = setTimeout(() => go({ window: [asText(looked.span)] }), 300); };
+  const say = (text) => { readout.textContent = text; };
+  const rowText = (row, ns) => {
+    const slack = (looked.span[1] - looked.span[0]) / picture.layout.room, busy = row.lanes.map((lane) => callAt(lane, shown, ns, slack / 2)).filter((at) => at >= 0);
+    const names = new Map();
+    for (const at of busy) names.set(calls.op[at], (names.get(calls.op[at]) ?? 0) + 1);
+    const [most] = [...names].sort(descending(([, times]) => times));
+    return `${row.name} at ${timeText(ns)}: ${percentText(busy.length, row.lanes.length)} in MPI${most ? `, most in ${ops[most[0]].name}` : ""}. Click to ${unfolded.has(row.key) ? "fold" : "unfold"}.`;
   };
-  const move = (part) => { const wide = timeWindow[1] - timeWindow[0], from = Math.max(whole[0], Math.min(whole[1] - wide, timeWindow[0] + part * wide)); timeWindow = [from, from + wide]; draw(); follow(); };
-  const at = (event) => { const box = canvas.getBoundingClientRect(); return [timeWindow[0] + ((((event.clientX - box.left) / box.width) * width - left) / room) * (timeWindow[1] - timeWindow[0]), rows[Math.floor((((event.clientY - box.top) / box.height) * canvas.height) / 2 / height)]]; };
-  canvas.addEventListener("wheel", (event) => { if (!event.ctrlKey && !event.shiftKey) return; event.preventDefault(); zoom(event.deltaY > 0 ? 1.3 : 1 / 1.3, at(event)[0]); }, { passive: false });
-  let grip = null;
-  canvas.addEventListener("mousedown", (event) => { grip = event.clientX; });
-  canvas.addEventListener("mouseup", () => { grip = null; });
-  canvas.addEventListener("mouseleave", () => { grip = null; });
-  canvas.addEventListener("mousemove", (event) => {
-    if (grip !== null) { move((grip - event.clientX) / room); grip = event.clientX; return; }
-    const [ns, rank] = at(event);
-    const call = list.find((one) => calls.rank[one] === rank && calls.begin_ns[one] <= ns && calls.begin_ns[one] + calls.length_ns[one] >= ns);
-    readout.textContent = call === undefined ? "" : `rank ${rank}: ${ops[calls.op[call]].name} on ${titleOf(comms[calls.comm[call]])}, ${timeText(calls.length_ns[call])} from ${timeText(calls.begin_ns[call])}, ${bytesText(calls.bytes[call])}`;
-  });
-  canvas.addEventListener("keydown", (event) => {
-    const keys = { ArrowLeft: () => move(-0.2), ArrowRight: () => move(0.2), "+": () => zoom(1 / 1.5), "-": () => zoom(1.5), Home: () => { timeWindow = whole; draw(); follow(); } };
-    if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
-  });
-  const used = [...new Set(list.map((one) => calls.op[one]))];
-  fill(body, tools(el("button", { type: "button", onclick: () => zoom(1 / 1.5) }, "Zoom in"), el("button", { type: "button", onclick: () => zoom(1.5) }, "Zoom out"), el("button", { type: "button", onclick: () => { timeWindow = whole; draw(); follow(); } }, "Whole window"),
-    el("label", {}, el("input", { type: "checkbox", name: "window", checked: Boolean(on.window), onchange: (event) => go({ window: event.target.checked ? [asText()] : [] }) }), "messages, graph, devices and layers show this part only")),
-    el("p", { class: "about" }, `${several(data.timeline.shown, "call")} of ${countText(data.timeline.all)} are in the page${all.length > rows.length ? `; rows of the first ${rows.length} of ${all.length} ranks` : ""}. Gaps are work outside of MPI.`),
-    el("div", { class: "scroll" }, canvas), readout, opLegend(used),
-    folded("window", on.window ? "Operations in the window" : "Operations on the timeline", false, () => operationsOf(list.filter((at) => inWindow(calls.begin_ns[at])))),
-    folded("timeline", "The calls as a table", false, () => table("timeline", "Calls in the window", [count("rank", "rank", (one) => calls.rank[one]), word("operation", "op", (one) => ops[calls.op[one]].name), word("communicator", "comm", (one) => comms[calls.comm[one]].name), time("begin", "begin_s", (one) => calls.begin_ns[one]), time("length", "length_s", (one) => calls.length_ns[one]), size("bytes", "bytes", (one) => calls.bytes[one])], on.window ? list.filter((at) => calls.begin_ns[at] <= on.window[1] && calls.begin_ns[at] + calls.length_ns[at] >= on.window[0]) : list)));
+  const callUnder = ({ row, ns }) => { const of = picture.rows[row]; return of && !of.key ? callAt(of.lanes[0], shown, ns, ((looked.span[1] - looked.span[0]) / picture.layout.room) * 1.5) : -1; };
+  const toCall = (call) => {
+    looked.call = call;
+    const at = picture.place[traced().laneOf[call]], wide = looked.span[1] - looked.span[0];
+    if (at >= 0) looked.row = at;
+    if (calls.begin_ns[call] < looked.span[0] || end_ns[call] > looked.span[1]) act.show([calls.begin_ns[call] - wide / 2, calls.begin_ns[call] + wide / 2]);
+    else looking();
+    say(callText(call));
+  };
+  const act = {
+    layout: () => picture.layout,
+    show: ([low, high]) => {
+      const wide = Math.round(Math.min(whole[1] - whole[0], Math.max(100, high - low))), from = Math.round(Math.max(whole[0], Math.min(whole[1] - wide, low)));
+      looked.span = [from, from + wide];
+      draw();
+      follow();
+    },
+    zoom: (factor, middle = (looked.span[0] + looked.span[1]) / 2) => {
+      const [low, high] = looked.span, wide = Math.min(whole[1] - whole[0], Math.max(100, (high - low) * factor)), from = middle - (middle - low) * (wide / (high - low));
+      act.show([from, from + wide]);
+    },
+    move: (part) => { const [low, high] = looked.span; act.show([low + part * (high - low), high + part * (high - low)]); },
+    centre: (ns) => { const half = (looked.span[1] - looked.span[0]) / 2; act.show([ns - half, ns + half]); },
+    select: (range) => { looked.range = range.map((ns) => Math.round(Math.max(whole[0], Math.min(whole[1], ns)))); looking(); clearTimeout(counting); counting = setTimeout(tell, 150); say(`Selected: ${timeText(looked.range[1] - looked.range[0])} from ${timeText(looked.range[0])}`); },
+    look: (at) => {
+      if (!at || at.row < 0 || at.isLabel) { looking(); return; }
+      const call = callUnder(at), row = picture.rows[at.row];
+      looking({ call: call >= 0 ? call : looked.call, ns: at.ns });
+      say(call >= 0 ? callText(call) : !row ? "" : row.key ? rowText(row, at.ns) : `${row.name} at ${timeText(at.ns)}: work`);
+    },
+    choose: (at) => {
+      const row = picture.rows[at.row];
+      if (!row) return;
+      looked.row = at.row;
+      looked.range = null;
+      if (row.key) return act.fold(row);
+      looked.call = callUnder(at);
+      looking();
+      tell();
+    },
+    fold: (row) => { if (!unfolded.delete(row.key)) unfolded.add(row.key); draw(); },
+    enlarge: (at) => { const call = callUnder(at); if (call < 0) return act.zoom(1 / 3, at.ns); const edge = Math.max(10, calls.length_ns[call] * 0.15); act.show([calls.begin_ns[call] - edge, end_ns[call] + edge]); },
+    toRow: (step) => { looked.row = Math.max(0, Math.min(picture.rows.length - 1, looked.row + step)); looking(); say(picture.rows[looked.row].name); },
+    step: (way) => {
+      const row = picture.rows[looked.row], lane = row.lanes[0], { list } = shown;
+      if (row.key) return act.fold(row);
+      let at = firstAt(lane, shown.reach, looked.span[0]);
+      if (looked.call >= 0 && traced().laneOf[looked.call] === lane.number) { at = list.subarray(lane.from, lane.to).indexOf(looked.call) + lane.from + way; }
+      if (at >= lane.from && at < lane.to) toCall(list[at]);
+    },
+    enter: () => { const row = picture.rows[looked.row]; if (row.key) return act.fold(row); if (looked.call >= 0) act.enlarge({ row: picture.place[traced().laneOf[looked.call]], ns: calls.begin_ns[looked.call] }); },
+    leave: () => { looked.call = -1; looked.range = null; looking(); tell(); say(""); canvas.blur(); },
+    find: (way) => {
+      if (!found.length) return say(wantedText ? `No call matches “${wantedText}”.` : "Type an operation or a communicator to find.");
+      const here = found.indexOf(looked.call), next = here >= 0 ? (here + way + found.length) % found.length : Math.max(0, found.findIndex((at) => calls.begin_ns[at] >= looked.span[0]));
+      toCall(found[next]);
+      say(`${countText(next + 1)} of ${countText(found.length)}: ${callText(found[next])}`);
+    },
+  };
+  handleTrace(canvas, act);
+  canvas.addEventListener("focus", () => looking());
+  canvas.addEventListener("blur", () => looking());
+  const button = (text, does) => el("button", { type: "button", onclick: does }, text);
+  const input = el("input", { name: "find", size: 16, value: wantedText, placeholder: "Allreduce, s0.1", onchange: () => { looked.call = -1; go({ find: input.value.trim() ? [input.value.trim()] : [] }); }, onkeydown: (event) => { if (event.key === "Enter" && input.value.trim() === wantedText) act.find(event.shiftKey ? -1 : 1); } });
+  const { lanes } = traced(), all = new Set(lanes.map((lane) => lane.rank)).size;
+  fill(body, tools(picker("colour", "colour ", [["op", "operation"], ["comm", "communicator"], ["state", "working, waiting, moving"]], "op"),
+    el("label", {}, el("input", { type: "checkbox", name: "path", checked: option("path") === "on", onchange: (event) => go({ path: event.target.checked ? ["on"] : [] }) }), "critical path"),
+    el("label", {}, "find ", input), isFound ? el("span", { "data-number": "found", "data-value": found.length }, `${several(found.length, "call")} found`) : null, isFound ? button("Next", () => act.find(1)) : null),
+  tools(button("Zoom in", () => act.zoom(1 / 1.5)), button("Zoom out", () => act.zoom(1.5)), button("Whole timeline", () => act.show(whole)), rangeTools,
+    el("label", {}, el("input", { type: "checkbox", name: "window", checked: Boolean(on.window), onchange: (event) => go({ window: event.target.checked ? [asText(partNow())] : [] }) }), "messages, graph, devices and layers show this part only")),
+  el("p", { class: "about" }, `${several(data.timeline.shown, "call")} of ${countText(data.timeline.all)} are in the page${data.timeline.until_ns === null ? "" : `, of all ranks until ${timeText(data.timeline.until_ns)}`}. Gaps are work outside of MPI; an orange edge below a call is waiting.${all > MOST_LANES ? ` ${countText(all)} ranks are folded: paler where fewer of them are in MPI; click a lane to unfold it.` : ""}`),
+  el("div", { class: "scroll" }, frame), readout, note, colourLegend(colouring, shown),
+  savers("timeline", () => { const pen = svgPen(width, picture.layout.height); drawOn(pen); pen.picture.setAttribute("role", "img"); return pen.picture; }, callColumns(), () => callsIn(shown, partNow())),
+  option("path") === "on" ? pathWords() : null,
+  el("div", { class: "columns" }, option("path") === "on" ? pathTable() : null, numbers, byRanks),
+  folded("keys", "Mouse and keys", false, () => el("p", { class: "about" }, TRACE_HELP)),
+  folded("timeline", "The calls as a table", false, () => table("timeline", on.window ? "Calls in the window" : "Calls on the timeline", callColumns(), on.window ? callsIn(shown, on.window) : Array.from(shown.list)), true));
   draw();
+  tell();
 });

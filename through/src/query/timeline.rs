@@ -28,6 +28,8 @@ pub struct Event {
     pub bytes: u64,
     /// Where the call was made, where calls were counted by call site.
     pub site: Option<i64>,
+    /// Of a collective call: its number on its communicator, the same on all ranks.
+    pub sequence: Option<i64>,
     pub what: What,
 }
 
@@ -126,7 +128,7 @@ pub fn each(
 ) -> Result<(), Error> {
     let (condition, values): (String, Vec<Value>) = filter.event_condition();
     let sql = format!(
-        "SELECT x.rowid, x.rank, x.thread, x.kind, x.begin_ns, x.end_ns, x.cause_ns, x.comm, x.op, x.bytes, x.way, x.peer, x.site \
+        "SELECT x.rowid, x.rank, x.thread, x.kind, x.begin_ns, x.end_ns, x.cause_ns, x.comm, x.op, x.bytes, x.way, x.peer, x.site, x.sequence \
          FROM event x WHERE {condition} ORDER BY x.rowid"
     );
     let mut goes_on = true;
@@ -162,6 +164,7 @@ fn event(row: &Row, messages: &Messages) -> rusqlite::Result<Option<Event>> {
         op: row.get(8)?,
         bytes: unsigned(row.get(9)?),
         site: row.get(12)?,
+        sequence: row.get(13)?,
         what,
     }))
 }
