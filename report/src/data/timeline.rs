@@ -20,7 +20,7 @@ use super::lists::Lists;
 use crate::pack::Columns;
 
 /// Calls, and operations of layers in the page. A longer window ends where they are used up.
-/// A call takes 5 to 10 bytes of the page, and its message as many.
+/// A call takes 3 to 8 bytes of the page, and a message less.
 const MOST_CALLS: usize = 200_000;
 const MOST_OPERATIONS: usize = 24_000;
 const MOST_MESSAGES: usize = 400_000;

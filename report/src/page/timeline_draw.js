@@ -54,7 +54,7 @@ const picturedOf = (lanes, { list, reach }, palette, [low, high], room, areBars)
   let mpi_ns = 0, waiting_ns = 0, call = 0;
   const add = (from_ns, to_ns, kind) => {
     const from = Math.max(0, (from_ns - low) * scale), to = Math.min(room, (to_ns - low) * scale);
-    if (areBars && to - from >= 1) bars.push([from, to, kind, call]);
+    if (areBars && to - from >= 2) bars.push([from, to, kind, call]);
     else if (from < room) pixels.add(from, Math.max(to, Math.min(room, from + 0.02)), kind);
   };
   for (const lane of lanes) {

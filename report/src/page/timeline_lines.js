@@ -15,23 +15,28 @@ const drawArrow = (pen, { layout, place }, send, receive, colour, thick, opacity
   const [along, across] = [(to[0] - from[0]) / long, (to[1] - from[1]) / long], tip = (side) => [to[0] - 7 * along + 3 * side * across, to[1] - 7 * across - 3 * side * along];
   pen.line([tip(1), to, tip(-1)], colour, { thick, opacity });
 };
-// Messages in view; where there are too many, those that were waited for longest.
+// Messages, those that were waited for longest first.
+const messagesByWait = once(() => {
+  const { messages } = data.timeline, { wait_ns } = waitsTraced(), waited = Float64Array.from(messages.receive, (receive, at) => (isLate(receive, messages.send[at]) ? wait_ns[receive] : 0));
+  return { waited, order: Uint32Array.from(range(messages.rows)).sort((a, b) => waited[b] - waited[a]) };
+});
+// Messages in view; where there are so many that they would hide the calls, the late ones that were waited for longest.
 const drawMessages = (pen, picture) => {
   const { calls, messages } = data.timeline, { end_ns, laneOf } = traced(), { place, layout, isOn } = picture, [low, high] = layout.span;
-  const { wait_ns } = waitsTraced(), late = [], others = [];
-  for (let at = 0; at < messages.rows; at++) {
+  const { waited, order } = messagesByWait(), most = Math.round(layout.room / 4), shown = [];
+  let all = 0, late = 0;
+  for (const at of order) {
     const send = messages.send[at], receive = messages.receive[at];
     if (end_ns[receive] < low || calls.begin_ns[send] > high || !(isOn(send) || isOn(receive))) continue;
     const from = place[laneOf[send]], to = place[laneOf[receive]];
     if (from < 0 || to < 0 || from === to) continue;
-    (isLate(receive, send) ? late : others).push(at);
+    all += 1;
+    if (waited[at] > 0) late += 1;
+    if (shown.length < most) shown.push(at);
   }
-  // More of them than this hide the calls.
-  const most = Math.round(layout.room / 4), areMany = late.length + others.length > most, hasHeads = late.length + others.length < most / 3;
-  if (!areMany) for (const at of others) drawArrow(pen, picture, messages.send[at], messages.receive[at], "--ink", 1, 0.5, hasHeads);
-  const shown = late.length > most ? late.sort(descending((at) => wait_ns[messages.receive[at]])).slice(0, most) : late;
-  for (const at of shown) drawArrow(pen, picture, messages.send[at], messages.receive[at], "--waiting", areMany ? 1 : 1.5, areMany ? 0.6 : 0.9, hasHeads);
-  return { all: late.length + others.length, late: late.length, drawn: shown.length + (areMany ? 0 : others.length) };
+  const areAll = all <= most, drawn = areAll ? shown : shown.filter((at) => waited[at] > 0);
+  for (const at of drawn.reverse()) drawArrow(pen, picture, messages.send[at], messages.receive[at], waited[at] > 0 ? "--waiting" : "--ink", waited[at] > 0 && areAll ? 1.5 : 1, waited[at] > 0 && areAll ? 0.9 : 0.5, all < most / 3);
+  return { all, late, drawn: drawn.length };
 };
 const drawPath = (pen, { layout, place }) => {
   const { x, y, span } = layout, points = [];
@@ -39,7 +44,7 @@ const drawPath = (pen, { layout, place }) => {
     if (to_ns < span[0]) break;
     if (from_ns > span[1] || place[lane] < 0) continue;
     // At the upper edge, where it hides no name. Parts that nobody sees are left out.
-    const level = y(place[lane]) + 2, last = points.at(-1);
+    const level = y(place[lane]) + 3, last = points.at(-1);
     if (last && last[0] - x(from_ns) < 0.5) continue;
     if (last?.[1] === level) last[0] = x(from_ns);
     else points.push([x(to_ns), level], [x(from_ns), level]);

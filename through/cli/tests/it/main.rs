@@ -33,6 +33,7 @@ mod own_sizes;
 mod page;
 mod page_layers;
 mod page_map;
+mod page_timeline;
 mod phases;
 mod pictures;
 mod plans;
