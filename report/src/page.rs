@@ -49,6 +49,8 @@ const SCRIPTS: &[&str] = &[
     include_str!("page/timeline_lines.js"),
     include_str!("page/timeline_numbers.js"),
     include_str!("page/timeline_hand.js"),
+    include_str!("page/timeline_scene.js"),
+    include_str!("page/timeline_act.js"),
     include_str!("page/timeline.js"),
     include_str!("page/layers.js"),
     include_str!("page/files.js"),
@@ -83,7 +85,7 @@ const VIEWS: &[(&str, &str, &str)] = &[
         "Map of communicators",
         "Ranks across, communicators down: which ranks each communicator has, and their time in it. Click to filter all pictures.",
     ),
-    ("timeline", "Timeline", "Calls of every rank, and messages as lines from sender to receiver."),
+    ("timeline", "Timeline", "Calls of every rank over time, messages between them, and who waited for whom."),
     ("ranks", "Ranks", "MPI time of every rank on the heaviest communicators; who waited, and for how long."),
     ("communicators", "Communicators", "MPI time by communicator and operation, over the ranks."),
     (

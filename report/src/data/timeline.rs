@@ -19,11 +19,11 @@ use super::layers::places;
 use super::lists::Lists;
 use crate::pack::Columns;
 
-/// Calls, and operations of layers in the page. A longer window ends where they are used up.
+/// Calls, and operations of layers in the page: in all at most some 5 MB of it. A longer window ends where they are used up.
 /// A call takes 3 to 8 bytes of the page, and a message less.
 const MOST_CALLS: usize = 200_000;
-const MOST_OPERATIONS: usize = 24_000;
-const MOST_MESSAGES: usize = 400_000;
+const MOST_OPERATIONS: usize = 100_000;
+const MOST_MESSAGES: usize = 300_000;
 
 pub fn timeline(
     profile: &Profile,
@@ -72,7 +72,7 @@ pub fn timeline(
         end_ns >= low && event.begin_ns <= high && (event.begin_ns < until || until == high)
     };
     let messages = Messages::read(profile, catalog)?;
-    let mut calls: Vec<(Event, i64)> = Vec::new();
+    let mut calls: Vec<Call> = Vec::new();
     let mut begun = Begun::default();
     // Ends of messages: the calls that sent and received them.
     let mut sent: HashMap<u64, (Place, u64)> = HashMap::new();
@@ -102,39 +102,14 @@ pub fn timeline(
         ));
     }
     calls.sort_by_key(|(event, _)| place(event));
-    let mut columns = Columns::default();
-    columns.add_differences("rank", calls.iter().map(|(event, _)| event.rank));
-    columns.add_differences("thread", calls.iter().map(|(event, _)| event.thread));
-    columns.add_differences("begin_ns", calls.iter().map(|(event, _)| event.begin_ns));
-    columns.add("length_ns", calls.iter().map(|(event, end_ns)| end_ns.saturating_sub(event.begin_ns)));
-    columns.add("comm", calls.iter().map(|(event, _)| lists.comm(event.comm) as i64));
-    columns.add("op", calls.iter().map(|(event, _)| lists.op(event.op) as i64));
-    columns.add("bytes", calls.iter().map(|(event, _)| event.bytes.min(i64::MAX as u64) as i64));
-    // Of communicators that are added up the numbers would meet.
-    let sequence = |event: &Event| event.sequence.filter(|_| lists.is_single(event.comm)).unwrap_or(0);
-    columns.add_differences("sequence", calls.iter().map(|(event, _)| sequence(event)));
-    let at = |end: &Place| calls.binary_search_by_key(end, |(event, _)| place(event)).ok().map(|at| at as i64);
-    let mut arrows: Vec<[i64; 3]> = received
-        .iter()
-        .filter_map(|(number, receiver)| {
-            let (sender, bytes) = sent.get(number)?;
-            Some([at(receiver)?, at(sender)?, (*bytes).min(i64::MAX as u64) as i64])
-        })
-        .take(MOST_MESSAGES)
-        .collect();
-    arrows.sort_unstable();
-    let mut lines = Columns::default();
-    for (at, name) in ["receive", "send", "bytes"].into_iter().enumerate() {
-        lines.add_differences(name, arrows.iter().map(|arrow| arrow[at]));
-    }
     if calls.is_empty() {
         return Ok(None);
     }
-    let (sent, moved, memories, far) = begun.columns(profile, catalog, lists)?;
+    let (sends, moved, memories, far) = begun.columns(profile, catalog, lists)?;
     Ok(Some(json!({
-        "calls": columns.finish(),
-        "messages": lines.finish(),
-        "sent": sent,
+        "calls": calls_json(&calls, lists),
+        "messages": messages_json(&calls, &sent, &received),
+        "sent": sends,
         "moved": moved,
         "far": far,
         "memories": memories,
@@ -149,6 +124,44 @@ type Place = (i64, i64, i64);
 
 fn place(event: &Event) -> Place {
     (event.rank, event.thread, event.begin_ns)
+}
+
+/// A call, and its end.
+type Call = (Event, i64);
+
+/// Of calls sorted by their place.
+fn calls_json(calls: &[Call], lists: &Lists) -> Value {
+    let mut columns = Columns::default();
+    columns.add_differences("rank", calls.iter().map(|(event, _)| event.rank));
+    columns.add_differences("thread", calls.iter().map(|(event, _)| event.thread));
+    columns.add_differences("begin_ns", calls.iter().map(|(event, _)| event.begin_ns));
+    columns.add("length_ns", calls.iter().map(|(event, end_ns)| end_ns.saturating_sub(event.begin_ns)));
+    columns.add("comm", calls.iter().map(|(event, _)| lists.comm(event.comm) as i64));
+    columns.add("op", calls.iter().map(|(event, _)| lists.op(event.op) as i64));
+    columns.add("bytes", calls.iter().map(|(event, _)| event.bytes.min(i64::MAX as u64) as i64));
+    // Of communicators that are added up the numbers would meet.
+    let sequence = |event: &Event| event.sequence.filter(|_| lists.is_single(event.comm)).unwrap_or(0);
+    columns.add_differences("sequence", calls.iter().map(|(event, _)| sequence(event)));
+    columns.finish()
+}
+
+/// Messages of which both calls are among these: where in the list they are.
+fn messages_json(calls: &[Call], sent: &HashMap<u64, (Place, u64)>, received: &[(u64, Place)]) -> Value {
+    let at = |end: &Place| calls.binary_search_by_key(end, |(event, _)| place(event)).ok().map(|at| at as i64);
+    let mut messages: Vec<[i64; 3]> = received
+        .iter()
+        .filter_map(|(number, receiver)| {
+            let (sender, bytes) = sent.get(number)?;
+            Some([at(receiver)?, at(sender)?, (*bytes).min(i64::MAX as u64) as i64])
+        })
+        .take(MOST_MESSAGES)
+        .collect();
+    messages.sort_unstable();
+    let mut columns = Columns::default();
+    for (at, name) in ["receive", "send", "bytes"].into_iter().enumerate() {
+        columns.add_differences(name, messages.iter().map(|message| message[at]));
+    }
+    columns.finish()
 }
 
 /// Messages and operations of layers that began in the window: what other pictures show of it.

@@ -1,11 +1,13 @@
-// Draws the timeline through a pen: an overview of the whole, a ruler, a lane for each row, and the share of MPI beside it.
+// Draws the timeline through a pen: an overview of the whole, a ruler, a lane for each row, and the share of MPI beside it. Returns how many messages are in view, late, and drawn.
 const OVERVIEW = 24, RULER = 20, LANES_TOP = OVERVIEW + RULER + 4;
 const layOutTrace = (rows, width, span, whole) => {
   const wide = Math.max(...rows.map((row) => measuredText(`${row.key ? "▸ " : ""}${row.title}`) + 10 * row.depth));
   const left = Math.ceil(Math.max(44, Math.min(0.3 * width, wide + 14))), shares = width < 700 ? 50 : 96;
   const high = Math.max(8, Math.min(26, Math.floor(1000 / rows.length))), room = width - left - shares;
   const x = (ns) => left + ((ns - span[0]) / (span[1] - span[0])) * room;
-  return { width, left, room, shares, high, span, whole, x, height: LANES_TOP + rows.length * high + 2, y: (row) => LANES_TOP + row * high };
+  // Tall pictures have the ruler at their end, too.
+  const end = LANES_TOP + rows.length * high + 2, height = end > 600 ? end + RULER : end;
+  return { width, left, room, shares, high, span, whole, x, end, height, y: (row) => LANES_TOP + row * high };
 };
 const textWidths = new Map();
 const measuredText = (text) => {
@@ -77,15 +79,22 @@ const ticksOf = ([low, high], room) => {
   const least = ((high - low) / room) * 90;
   let step = 1;
   for (let at = 0; step < least; at++) step = TICKS[at % 3] * 10 ** Math.floor(at / 3);
+  const text = momentText(high, step), first = Math.ceil(low / step);
+  return range(Math.max(0, Math.floor(high / step) - first + 1)).map((at) => [(first + at) * step, text((first + at) * step)]);
+};
+// Moments until `high`, of which two that are a step apart have different texts.
+const momentText = (high, step) => {
   const [factor, unit] = high >= 1e9 ? [1e9, "s"] : high >= 1e6 ? [1e6, "ms"] : high >= 1e3 ? [1e3, "µs"] : [1, "ns"];
   const digits = Math.max(0, Math.round(Math.log10(factor)) - Math.floor(Math.log10(step)));
-  const first = Math.ceil(low / step);
-  return range(Math.max(0, Math.floor(high / step) - first + 1)).map((at) => [(first + at) * step, `${(((first + at) * step) / factor).toFixed(digits)} ${unit}`]);
+  return (ns) => `${(ns / factor).toFixed(digits)} ${unit}`;
 };
-const drawRuler = (pen, { span, left, room, height, x, width, shares }) => {
+const spanTold = ([low, high]) => { const text = momentText(high, Math.max(1, (high - low) / 100)); return `${text(low)} to ${text(high)}`; };
+const drawRuler = (pen, { span, left, room, end, height, x, width, shares }) => {
   for (const [ns, text] of ticksOf(span, room)) {
-    pen.line([[x(ns), OVERVIEW + RULER - 4], [x(ns), height]], "--line");
-    if (x(ns) < left + room - 30) pen.text(x(ns) + 3, OVERVIEW + RULER - 5, text, "--soft", { size: 11 });
+    pen.line([[x(ns), OVERVIEW + RULER - 4], [x(ns), end]], "--line");
+    if (x(ns) > left + room - 30) continue;
+    pen.text(x(ns) + 3, OVERVIEW + RULER - 5, text, "--soft", { size: 11 });
+    if (height > end) pen.text(x(ns) + 3, height - 6, text, "--soft", { size: 11 });
   }
   pen.text(width, OVERVIEW + RULER - 5, shares < 60 ? "MPI" : "time in MPI", "--soft", { anchor: "end", size: 11 });
 };
@@ -100,11 +109,11 @@ const drawOverview = (pen, { layout, shown, palette, key }) => {
   pen.frame(left + from, 1, Math.max(3, part(span[1]) - from), OVERVIEW - 4, "--ink", 2);
   pen.text(0, OVERVIEW - 9, "whole", "--soft", { size: 11 });
 };
-const drawRow = (pen, { layout, rows, shown, palette, colouring, ground }, row, at) => {
+const drawRow = (pen, { layout, shown, palette, colouring }, row, at) => {
   const { left, room, span, high, y, width, shares } = layout, { calls } = data.timeline, { wait_ns } = waitsTraced();
   const isLane = !row.key, inside = high - (high > 10 ? 3 : 1), top = y(at) + 1;
   const { bars, runs, mpi_ns, waiting_ns } = picturedOf(row.lanes, shown, palette, span, room, isLane);
-  pen.rect(left, top, room, inside, ground);
+  pen.rect(left, top, room, inside, "--none");
   drawRuns(pen, runs, palette, left, top, inside);
   for (const [from, to, kind, call] of bars) {
     pen.rect(left + from, top, to - from > 3 ? to - from - 0.5 : to - from, inside, palette.colours[kind]);
@@ -123,17 +132,16 @@ const drawRow = (pen, { layout, rows, shown, palette, colouring, ground }, row, 
     pen.rect(from, top + 1, (bar * Math.min(whole_ns, waiting_ns)) / whole_ns, inside - 2, "--waiting");
   }
   if (isNamed) pen.text(width, top + inside / 2 + 4, `${Math.round((100 * mpi_ns) / whole_ns)} %`, "--ink", { anchor: "end", size: high >= 11 ? 11 : 9 });
-  return { mpi_ns, waiting_ns };
 };
 const drawTrace = (pen, picture) => {
-  const { layout, rows } = picture, { left, room, height } = layout;
+  const { layout, rows } = picture, { left, room, end } = layout;
   drawOverview(pen, picture);
   drawRuler(pen, layout);
-  const shares = rows.map((row, at) => drawRow(pen, picture, row, at));
-  let messages = null;
-  pen.clip(left, LANES_TOP - 2, room, height - LANES_TOP + 2, () => {
+  rows.forEach((row, at) => drawRow(pen, picture, row, at));
+  let messages;
+  pen.clip(left, LANES_TOP - 2, room, end - LANES_TOP + 2, () => {
     messages = drawMessages(pen, picture);
     if (picture.isPath) drawPath(pen, picture);
   });
-  return { shares, messages };
+  return messages;
 };

@@ -61,11 +61,11 @@ const frameCall = (pen, { layout, place }, call, colour, thick) => {
 };
 // On a canvas over the picture: the row of the keyboard, the selected range, and what belongs to a call.
 const drawLook = (pen, picture, { call, row, range: [low, high] = [], ns }) => {
-  const { layout, place } = picture, { left, room, height, x, y } = layout, { laneOf } = traced();
+  const { layout, place } = picture, { left, room, end, x, y } = layout, { laneOf } = traced();
   if (row >= 0) pen.rect(left - 4, y(row), 3, layout.high - 1, "--focus");
-  pen.clip(left, 0, room, height, () => {
-    if (ns !== undefined) pen.line([[x(ns), OVERVIEW], [x(ns), height]], "--soft", { dash: [2, 3] });
-    if (low !== undefined) for (const edge of [low, high]) pen.line([[x(edge), OVERVIEW], [x(edge), height]], "--focus", { thick: 2 });
+  pen.clip(left, 0, room, end, () => {
+    if (ns !== undefined) pen.line([[x(ns), OVERVIEW], [x(ns), end]], "--soft", { dash: [2, 3] });
+    if (low !== undefined) for (const edge of [low, high]) pen.line([[x(edge), OVERVIEW], [x(edge), end]], "--focus", { thick: 2 });
     if (low !== undefined) pen.rect(x(low), OVERVIEW + 2, x(high) - x(low), 4, "--focus");
     if (!(call >= 0)) return;
     const list = collectiveOf(call), { messages } = data.timeline;

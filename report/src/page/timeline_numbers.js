@@ -19,7 +19,7 @@ const partOf = (shown, [low, high]) => {
   return { groups: [...groups.values()].sort(descending((group) => group.time_ns)), byRank };
 };
 const partTables = (shown, span, name) => {
-  const { groups, byRank } = partOf(shown, span), long = span[1] - span[0], where = `${name}, ${timeText(span[0])} to ${timeText(span[1])}`;
+  const { groups, byRank } = partOf(shown, span), long = span[1] - span[0], where = `${name}, ${spanTold(span)}`;
   return [
     table("window", `By operation and communicator: ${where}; calls and bytes of calls that begin there`, [word("operation", "op", (group) => group.op.name), word("communicator", "comm", (group) => titleOf(group.comm)), count("calls", "calls", (group) => group.calls), time("time", "time_s", (group) => group.time_ns), time("waiting", "waiting_s", (group) => group.wait_ns), size("bytes", "bytes", (group) => group.bytes)], groups, { most: option("path") === "on" ? 20 : 8 }),
     table("shares", `By rank: ${where}`, [count("rank", "rank", (own) => own.rank), ...(byRank.some((own) => own.thread) ? [count("thread", "thread", (own) => own.thread)] : []), count("calls", "calls", (own) => own.calls), time("in MPI", "mpi_s", (own) => own.mpi_ns), time("waiting", "waiting_s", (own) => own.wait_ns),
