@@ -34,6 +34,7 @@ mod page;
 mod page_layers;
 mod page_map;
 mod page_timeline;
+mod page_types;
 mod phases;
 mod pictures;
 mod plans;

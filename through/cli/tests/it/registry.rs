@@ -151,7 +151,10 @@ fn values_are_of_the_unit_of_their_column() {
     // What these profiles have nothing of is tested elsewhere.
     let unseen: Vec<&str> =
         views().flat_map(|view| view.parts).map(|part| part.name).filter(|name| !seen.contains(name)).collect();
-    assert!(unseen.iter().all(|name| ["datatypes", "turns", "scaling"].contains(name)), "nothing was seen of {unseen:?}");
+    assert!(
+        unseen.iter().all(|name| ["datatypes", "turns", "scaling"].contains(name)),
+        "nothing was seen of {unseen:?}"
+    );
 }
 
 #[test]
