@@ -59,3 +59,23 @@ impl<'a> Batch<'a> {
         self.db.prepare(&(self.insert.clone() + &vec![self.row.as_str(); rows].join(", ")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_written_as_they_were_added() {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch("CREATE TABLE numbers (id INTEGER PRIMARY KEY, a, b)").unwrap();
+        let row = |number: i64| [(number % 3 > 0).then_some(number), (number % 7 > 0).then_some(5)];
+        let rows = 2 * ROWS as i64 + 7;
+        let mut batch = Batch::new(&db, "numbers", "NULL, ", 2);
+        (1..=rows).try_for_each(|number| batch.add(row(number))).unwrap();
+        batch.finish().unwrap();
+        let mut statement = db.prepare("SELECT a, b FROM numbers ORDER BY id").unwrap();
+        let written = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?])).unwrap();
+        let written: Vec<[Option<i64>; 2]> = written.collect::<Result<_, _>>().unwrap();
+        assert_eq!(written, (1..=rows).map(row).collect::<Vec<_>>());
+    }
+}

@@ -212,3 +212,65 @@ fn end(row: &Row) -> Option<End> {
         bytes: row.get(8).ok()?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::SCHEMA;
+
+    /// Ranks that sent each other some messages each; the receives were posted from the last to the first.
+    fn ends(ranks: u32, each: i64, put_aside_after: i64) -> Ends {
+        let mut ends = Ends::new(ranks);
+        let mut event = 0;
+        let of = |source, to, is_received, rank, order, event, bytes| End {
+            comm: 2,
+            source,
+            to,
+            tag: 1,
+            is_received,
+            rank,
+            order,
+            event,
+            bytes,
+        };
+        for rank in 0..ranks {
+            for other in 0..ranks {
+                for number in 0..each {
+                    let (sent, received) = (number, each - 1 - number);
+                    ends.add(of(rank, other as i32, 0, rank, sent, event + 1, sent)).unwrap();
+                    ends.add(of(other, rank as i32, 1, rank, received, event + 2, received)).unwrap();
+                    event += 2;
+                    if event == put_aside_after {
+                        ends.put_aside().unwrap();
+                    }
+                }
+            }
+        }
+        ends
+    }
+
+    fn all(ends: Ends) -> (Vec<(i64, i64)>, u64) {
+        let db = Connection::open_in_memory().unwrap();
+        db.execute_batch(&SCHEMA).unwrap();
+        let mut messages = Vec::new();
+        let unmatched = ends.matched(&db, |message| {
+            messages.push((message.sent, message.received));
+            Ok(())
+        });
+        (messages, unmatched.unwrap())
+    }
+
+    #[test]
+    fn ends_that_were_put_aside_are_matched_with_those_in_memory() {
+        let (ranks, each) = (5, 3);
+        let (messages, unmatched) = all(ends(ranks, each, 0));
+        assert_eq!((messages.len(), unmatched), (5 * 5 * 3, 0));
+        assert!(messages.is_sorted());
+        // The first message of rank 1 to rank 0 came with the last receive that rank 0 has of it.
+        let (first_sent, last_received) = (1 + 2 * i64::from(ranks) * each, 2 + 2 * each + 2 * (each - 1));
+        assert!(messages.contains(&(first_sent, last_received)), "{messages:?}");
+        for put_aside_after in [2, 60, 100, 150] {
+            assert_eq!(all(ends(ranks, each, put_aside_after)), (messages.clone(), 0));
+        }
+    }
+}

@@ -9,7 +9,8 @@ use crate::shard::{self, CALL, Header, LAYER, RECEIVED};
 pub struct Timeline {
     clock: Option<Clock>,
     converted: Converted,
-    events: std::vec::IntoIter<(u32, shard::Event)>,
+    events: Vec<(u32, shard::Event)>,
+    order: std::vec::IntoIter<u32>,
     numbers: Numbers,
     next: u32,
 }
@@ -17,8 +18,13 @@ pub struct Timeline {
 impl Timeline {
     pub fn of(resolved: &mut Resolved) -> Timeline {
         let mut events = resolved.take_events();
-        events.sort_by_key(|(thread, event)| (position_ticks(event), *thread, event.kind));
-        move_to_causes(&mut events);
+        // Not the events themselves: sorting them in place takes half their memory again.
+        let mut order: Vec<u32> = (0..events.len() as u32).collect();
+        order.sort_by_key(|at| {
+            let (thread, event) = &events[*at as usize];
+            (position_ticks(event), *thread, event.kind)
+        });
+        move_to_causes(&mut events, &order);
         let header = &resolved.shard().header;
         let sync = |sync: &shard::Sync| (sync.monotonic_ns > 0).then_some((sync.offset_ns, sync.error_ns));
         let clock = Clock {
@@ -30,7 +36,8 @@ impl Timeline {
         Timeline {
             clock: (header.trace_begin_ns > 0).then_some(clock),
             converted: Converted::of(header, resolved.ns_per_tick()),
-            events: events.into_iter(),
+            events,
+            order: order.into_iter(),
             numbers: Numbers::of(resolved),
             next: 0,
         }
@@ -40,7 +47,7 @@ impl Timeline {
         if let Some(clock) = self.clock.take() {
             return Some(Item::Clock(clock));
         }
-        let (thread, event) = self.events.next()?;
+        let (thread, event) = self.events[self.order.next()? as usize];
         self.next += 1;
         let (begin_ns, end_ns, message) = if event.is_message() {
             let posted = if event.kind == RECEIVED { event.begin_ticks as u32 } else { 0 };
@@ -79,14 +86,15 @@ fn position_ticks(event: &shard::Event) -> u64 {
 }
 
 /// What a layer did was written down by the thread that completed it, and belongs to the one whose call began it.
-fn move_to_causes(events: &mut [(u32, shard::Event)]) {
+fn move_to_causes(events: &mut [(u32, shard::Event)], order: &[u32]) {
     for at in 0..events.len() {
         let (thread, event) = events[at];
         if event.kind != LAYER || event.cause_ticks == 0 {
             continue;
         }
-        let first = events.partition_point(|(_, other)| position_ticks(other) < event.cause_ticks);
-        let begun = events[first..].iter().take_while(|(_, other)| position_ticks(other) == event.cause_ticks);
+        let first = order.partition_point(|at| position_ticks(&events[*at as usize].1) < event.cause_ticks);
+        let behind = order[first..].iter().map(|at| &events[*at as usize]);
+        let begun = behind.take_while(|(_, other)| position_ticks(other) == event.cause_ticks);
         let mut causes = begun.filter(|(_, other)| other.kind == CALL).map(|(thread, _)| *thread).peekable();
         let Some(other) = causes.peek().copied() else { continue };
         if !causes.any(|cause| cause == thread) {

@@ -48,7 +48,7 @@ struct Wait {
     rank: i64,
     bounds: Option<(i64, i64)>,
     exact: Option<(State, i64)>,
-    late: Ranks,
+    late: Rc<Ranks>,
 }
 
 /// The same over ranks.
@@ -277,10 +277,14 @@ fn ask(question: &Question) -> Result<Document, Error> {
         |waited: &Waited| filter.has_comm(waited.comm) && filter.has_op(waited.op) && filter.has_site(waited.site);
     let pairs: Vec<Waited> = timeline.iter().flat_map(|timed| &timed.waited).copied().filter(is_kept).collect();
     let is_partial = timeline.as_ref().is_some_and(|timed| !timed.is_whole());
-    let waits = waits(&groups, &pairs, is_partial, |rank| filter.has_rank(rank));
+    let has_rank = |rank| filter.has_rank(rank);
+    let mut of_members = groups.iter().flat_map(|group| &group.members);
+    let has_waits = of_members.any(|member| has_rank(member.rank)) || pairs.iter().any(|waited| has_rank(waited.rank));
+    // There may be millions, which no table shows.
+    let waits = if question.is_table() { Vec::new() } else { waits(&groups, &pairs, is_partial, has_rank) };
     let mut operations = operations(&context, &groups, &pairs, question.folds());
     operations.iter_mut().for_each(|operation| operation.is_partial = is_partial);
-    let is_empty = waits.is_empty() && groups.iter().all(|group| group.refused.is_none());
+    let is_empty = !has_waits && groups.iter().all(|group| group.refused.is_none());
     let mut document = context.document(VIEW.entries, is_empty, VIEW.empty);
     document.numbers = vec![
         ("clock_error_s", Value::some(timeline.as_ref().map(|timed| timed.error_ns), Value::Time)),
@@ -384,6 +388,7 @@ fn waits(groups: &[Group], pairs: &[Waited], is_partial: bool, has_rank: impl Fn
     let mut waits = Vec::new();
     for group in groups {
         let late: Ranks = group.late_ranks().into_iter().filter_map(|rank| rank.try_into().ok()).collect();
+        let late = Rc::new(late);
         for member in group.members.iter().filter(|member| has_rank(member.rank)) {
             let (comm, op, rank) = (group.comm, group.op, member.rank);
             let timed = exact.remove(&(comm, op, rank)).and_then(|states| states.into_iter().next());
@@ -392,14 +397,18 @@ fn waits(groups: &[Group], pairs: &[Waited], is_partial: bool, has_rank: impl Fn
                 op,
                 rank,
                 bounds: Some((member.min_ns, member.max_ns)),
-                late: timed.as_ref().filter(|_| !is_partial).map_or_else(|| late.clone(), |(_, pairs)| late_of(pairs)),
+                late: timed
+                    .as_ref()
+                    .filter(|_| !is_partial)
+                    .map_or_else(|| late.clone(), |(_, pairs)| late_of(pairs).into()),
                 exact: timed.map(|(state, pairs)| (state, sum(&pairs))),
             });
         }
     }
     for ((comm, op, rank), states) in exact {
         for (state, pairs) in states {
-            waits.push(Wait { comm, op, rank, bounds: None, late: late_of(&pairs), exact: Some((state, sum(&pairs))) });
+            let (late, exact) = (late_of(&pairs).into(), Some((state, sum(&pairs))));
+            waits.push(Wait { comm, op, rank, bounds: None, late, exact });
         }
     }
     waits
