@@ -27,7 +27,7 @@ use through_core::query::filter::Filter;
 use through_core::query::open::Profile;
 use through_core::query::source::Source;
 
-const CASES: [&[&str]; 27] = [
+const CASES: [&[&str]; 31] = [
     &[],
     &["--top=0"],
     &["--comm=W0.0"],
@@ -55,6 +55,10 @@ const CASES: [&[&str]; 27] = [
     &["-a", "--sort=time"],
     &["-a", "--format=csv"],
     &["-a", "--format=json"],
+    &["waits"],
+    &["waits", "--format=csv"],
+    &["advise"],
+    &["report"],
 ];
 
 #[derive(Parser)]
@@ -104,8 +108,10 @@ fn main() -> io::Result<()> {
 fn run(path: &Path, words: &[&str]) -> io::Result<(f64, f64)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_through"));
     let start = Instant::now();
+    let (name, options) = words.split_at(usize::from(is_command(words)));
+    command.current_dir(workplace()).args(name).arg(path).args(options);
     #[allow(clippy::zombie_processes)] // wait4 waits.
-    let child = command.arg(path).args(words).stdout(File::create(output())?).spawn()?;
+    let child = command.stdout(File::create(output())?).spawn()?;
     let mut status = 0;
     // SAFETY: all zeroes are a value of the structure.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -116,8 +122,16 @@ fn run(path: &Path, words: &[&str]) -> io::Result<(f64, f64)> {
     Ok((ms, usage.ru_maxrss as f64 / 1024.0))
 }
 
+/// Whether it is a command of its own, whose name stands before the profile.
+fn is_command(words: &[&str]) -> bool {
+    words.first().is_some_and(|word| !word.starts_with('-'))
+}
+
 /// Where the numbers of a view come from.
 fn found(profile: &Profile, words: &[&str]) -> &'static str {
+    if is_command(words) {
+        return "several";
+    }
     let show = Cli::parse_from(["through"].iter().chain(words)).show;
     let catalog = Catalog::read(profile).expect("a catalog");
     let filter = Filter::resolve(&show.select.selection(), &catalog).expect("a filter");
