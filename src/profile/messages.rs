@@ -42,6 +42,8 @@ pub struct End {
 
 /// Held in memory until they are more bytes; then they go to a temporary file.
 const HELD_BYTES: usize = 8 << 20;
+/// In that file; SQLite copies a row several times.
+const ENDS_OF_A_ROW: usize = 1024;
 /// Parts that are matched one after the other: those of neighbouring senders.
 const PARTS: usize = 64;
 
@@ -91,8 +93,10 @@ impl Ends {
         let Some(file) = &self.file else { return Ok(()) };
         let mut insert = file.prepare_cached("INSERT INTO aside VALUES (?, ?)")?;
         for (part, ends) in self.parts.iter_mut().enumerate().filter(|(_, ends)| !ends.is_empty()) {
-            insert.execute((part as i64, bytemuck::cast_slice::<End, u8>(ends)))?;
-            ends.clear();
+            for some in ends.chunks(ENDS_OF_A_ROW) {
+                insert.execute((part as i64, bytemuck::cast_slice::<End, u8>(some)))?;
+            }
+            *ends = Vec::new();
         }
         self.held = 0;
         Ok(())

@@ -47,7 +47,12 @@ impl Timeline {
         if let Some(clock) = self.clock.take() {
             return Some(Item::Clock(clock));
         }
-        let (thread, event) = self.events[self.order.next()? as usize];
+        let Some(at) = self.order.next() else {
+            // Others' are still to come, and their messages to be matched.
+            self.events = Vec::new();
+            return None;
+        };
+        let (thread, event) = self.events[at as usize];
         self.next += 1;
         let (begin_ns, end_ns, message) = if event.is_message() {
             let posted = if event.kind == RECEIVED { event.begin_ticks as u32 } else { 0 };
