@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use commsee::bench::schema;
-use commsee::profile::SCHEMA_VERSION;
 use commsee::profile::messages::{Message, matched};
+use commsee::profile::{SCHEMA, SCHEMA_VERSION};
 use rusqlite::limits::Limit;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
@@ -38,6 +38,10 @@ pub enum Problem {
         "was written by another version of commsee (schema version {0}, not {SCHEMA_VERSION}): use the `through` of that version"
     )]
     Version(i64),
+    #[error(
+        "was written by another version of commsee (it has no {0}): run the program again, or use the `through` of that version"
+    )]
+    OtherColumns(String),
     #[error("is cut off ({is} of {wanted} bytes are there): copy it again, or run the program again")]
     Truncated { is: u64, wanted: u64 },
     #[error("is damaged ({0}): copy it again, or run the program again")]
@@ -127,7 +131,13 @@ impl Profile {
             read(row)
         };
         let collect = || self.db.prepare(sql)?.query_map(params_from_iter(values), bounded)?.collect::<Result<C, _>>();
-        collect().map_err(|error: rusqlite::Error| Error::Profile { path: self.path.clone(), problem: error.into() })
+        collect().map_err(|error: rusqlite::Error| self.problem(error))
+    }
+
+    /// What a query ran into. Columns are looked at only now, so that opening costs nothing more.
+    fn problem(&self, error: rusqlite::Error) -> Error {
+        let other = missing_column(&self.db).ok().flatten().map(Problem::OtherColumns);
+        Error::Profile { path: self.path.clone(), problem: other.unwrap_or_else(|| error.into()) }
     }
 
     /// Which messages arrived where, from the events of their ends. Returns how many are not known.
@@ -138,7 +148,7 @@ impl Profile {
             take(message);
             Ok(())
         };
-        matched(&self.db, bounded).map_err(|error| Error::Profile { path: self.path.clone(), problem: error.into() })
+        matched(&self.db, bounded).map_err(|error| self.problem(error))
     }
 
     /// The database for what the user asks: by their own words it may take as long, and give as much, as it does.
@@ -151,7 +161,7 @@ impl Profile {
     /// Makes tables in memory that stand for those of the same name in the file.
     pub(super) fn stand_in(&self, sql: &str) -> Result<(), Error> {
         let made = self.db.execute_batch(&format!("PRAGMA query_only = OFF; {sql} PRAGMA query_only = ON"));
-        made.map_err(|error| Error::Profile { path: self.path.clone(), problem: error.into() })
+        made.map_err(|error| self.problem(error))
     }
 
     /// How SQLite would find the rows of a query: <https://sqlite.org/eqp.html>. For tests and benchmarks.
@@ -295,6 +305,22 @@ pub fn check_schema(db: &Connection) -> Result<(), Problem> {
         _ if version != i64::from(SCHEMA_VERSION) => Err(Problem::Version(version)),
         _ => Ok(()),
     }
+}
+
+/// A column that this version has and the profile has not, though it has the table: before the first release, the number of the schema stayed where columns
+/// were added.
+fn missing_column(db: &Connection) -> rusqlite::Result<Option<String>> {
+    let columns = |db: &Connection| -> rusqlite::Result<Vec<(String, String)>> {
+        let sql =
+            "SELECT t.name, c.name FROM main.sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'";
+        db.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    };
+    let own = Connection::open_in_memory()?;
+    own.execute_batch(&SCHEMA)?;
+    let there = columns(db)?;
+    let is_missing =
+        |column: &(String, String)| there.iter().any(|(table, _)| *table == column.0) && !there.contains(column);
+    Ok(columns(&own)?.into_iter().find(is_missing).map(|(table, column)| format!("column {column} in {table}")))
 }
 
 /// Percent-escapes a path for a URI, byte by byte: paths need not be UTF-8.

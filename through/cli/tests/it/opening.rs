@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use rusqlite::Connection;
 
 use crate::common::{Folder, sample};
+use crate::golden::golden;
 
 /// One line, status 2, and every file is what it was before.
 #[track_caller]
@@ -128,4 +129,22 @@ fn a_profile_may_have_the_name_of_a_command() {
     sample(&folder.path("run"), "");
     folder.through(&["./run"]).ok();
     folder.through(&["-i", "run"]).ok();
+}
+
+/// Before the first release columns were added under the same number of the schema.
+#[test]
+fn a_profile_of_another_build_says_so() {
+    let folder = Folder::empty();
+    fs::copy(golden("version-1-layers.db"), folder.path("sample.db")).unwrap();
+    let db = Connection::open(folder.path("sample.db")).unwrap();
+    db.execute_batch("DROP VIEW transfers; DROP VIEW devices; DROP VIEW events; ALTER TABLE way DROP COLUMN memory")
+        .unwrap();
+    drop(db);
+    for words in [&["layers", "sample.db"][..], &["sample.db"]] {
+        refused(
+            &folder,
+            words,
+            "was written by another version of commsee (it has no column memory in way): run the program again",
+        );
+    }
 }
