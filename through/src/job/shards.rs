@@ -205,7 +205,10 @@ pub fn missing(run: &Run, recovered: &Recovered) -> Option<String> {
 
 /// Why ranks are missing that are known to be nowhere else.
 pub fn no_shard(missing: &Ranks) -> String {
-    format!("{} left no shard: they did not pass MPI_Init, or ran without commsee", ranks(missing))
+    format!(
+        "{} left no shard: they did not pass MPI_Init (without MPI: used neither NCCL nor a GPU), or ran without commsee",
+        ranks(missing)
+    )
 }
 
 /// The folder of a run whose hosts have told of shards that are not here, and in words where they are.
