@@ -139,6 +139,11 @@ impl Cluster {
         self.job_of(mpi, None, Program { name: program, link: Vec::new() }.compiled(mpi))
     }
 
+    /// The same of another program.
+    pub fn job_with(&self, mpi: Mpi, program: PathBuf) -> Job<'_> {
+        self.job_of(mpi, None, program)
+    }
+
     /// The same under another library.
     pub fn job_under(&self, kin: &Kin, program: &str) -> Job<'_> {
         self.job_of(kin.mpi(), Some(kin.clone()), kin.compiled(program))
@@ -246,6 +251,12 @@ impl<'a> Job<'a> {
     /// Another path of the library.
     pub fn preload(mut self, library: &Path) -> Job<'a> {
         self.preload = vec![library.to_owned()];
+        self
+    }
+
+    /// And a module beside it.
+    pub fn beside(mut self, module: PathBuf) -> Job<'a> {
+        self.preload.push(module);
         self
     }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
+use crate::gpu;
 use common::timeline::{check_calls, check_messages, rows};
-use common::{Call, Cluster, Kin, Mpi, Profile, Run, check, library, side_by_side};
+use common::{Call, Cluster, Kin, Mpi, Profile, Run, answer, check, hook, library, shared_library, side_by_side};
 
 /// The host of each rank.
 fn hosts(profile: &Profile) -> Vec<&str> {
@@ -71,6 +72,26 @@ fn hosts_whose_launcher_tells_nothing_keep_to_themselves() {
         ranks.sort();
         assert_eq!(ranks, [[0, 1], [2, 3]]);
         assert_eq!(cluster.left_on_hosts(), Vec::<String>::new());
+    }
+}
+
+/// The variables of torchrun tell the rank before MPI is initialized; what was said between the hosts until then is taken back.
+#[test]
+fn ranks_that_were_told_before_mpi_leave_nothing() {
+    let Some(cluster) = Cluster::start(2) else { return };
+    for mpi in Mpi::ALL {
+        let (rank, size) = match mpi {
+            Mpi::OpenMpi => ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+            _ => ("PMI_RANK", "PMI_SIZE"),
+        };
+        let told = format!("RANK=${rank} WORLD_SIZE=${size} exec \"$@\"");
+        let job = cluster.job_with(mpi, gpu::program(mpi)).beside(hook("gpu")).started_by(&["sh", "-c", &told, "sh"]);
+        let job = job.variable("COMMSEE_HOOKS", "gpu").variable("MASTER_ADDR", "node1");
+        let job = job.variable("COMMSEE_CUPTI", &shared_library("standin_cupti").display().to_string());
+        let run = job.hosts(&[("node1", 1), ("node2", 1)]).run().succeeded();
+        let copies = "SELECT src, sum(calls) FROM transfers GROUP BY 1";
+        assert_eq!(answer(&run.profile_path(), copies), ["0|10014", "1|10014"], "{mpi}");
+        check_nothing_is_left(&cluster, &run);
     }
 }
 

@@ -11,7 +11,7 @@ use common::{
     through,
 };
 
-fn program(mpi: Mpi) -> PathBuf {
+pub fn program(mpi: Mpi) -> PathBuf {
     let standin = shared_library("standin_cupti").display().to_string();
     Program { name: "copies", link: vec![standin, "-lpthread".to_owned()] }.compiled(mpi)
 }

@@ -51,6 +51,14 @@ pub fn begin(rank: u32, ranks: u32, job: &Job, start: Start) -> Result<(), Strin
     Ok(())
 }
 
+/// `MPI_Init` takes over: other hosts hear from there what becomes of this process.
+pub fn take_back() {
+    if let Some(roll_call) = HOSTS.lock().take() {
+        roll_call.clear_here();
+        roll_call.forget();
+    }
+}
+
 /// Nothing more is counted: the run time ends.
 pub fn finish() {
     state::stop();

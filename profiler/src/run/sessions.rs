@@ -183,6 +183,7 @@ fn thread_level(session: Word) -> u32 {
 /// `MPI_Init` takes over: its group of all processes is in force now, and `MPI_Finalize` will gather.
 pub fn hand_over() {
     ending::set_alone(false);
+    alone::take_back();
     let mut sessions = SESSIONS.lock();
     if sessions.own != 0 {
         // SAFETY: our own session, from which nothing is left.
