@@ -135,6 +135,19 @@ fn copies_are_on_the_timeline_when_they_were_made() {
     }
 }
 
+/// Ranks of one host have one clock, and one beginning.
+#[test]
+fn programs_without_mpi_have_a_timeline() {
+    for mpi in Mpi::ALL {
+        let run = counted(launch(mpi)).arguments(&["alone"]).variable("COMMSEE_TRACE", "1M").run().succeeded();
+        let events = "SELECT rank, kind, function, count(*), sum(bytes), min(begin_s > -60), max(begin_s < 60) FROM events GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+        let of = |rank| [format!("{rank}|layer|DtoH|3|12000|1|1"), format!("{rank}|layer|HtoD|1|999|1|1")];
+        let wanted: Vec<String> = (0..2).flat_map(of).collect();
+        assert_eq!(answer(&run.profile_path(), events), wanted, "{mpi}");
+        assert_eq!(run.left_behind(), Vec::<PathBuf>::new(), "{mpi}");
+    }
+}
+
 /// NVIDIA's own library, where there is no GPU.
 #[test]
 fn the_real_cupti_is_asked_and_its_answer_said() {

@@ -10,11 +10,14 @@ use crate::hooks;
 use crate::rollcall::{self, Job, RollCall};
 use crate::run::setup::{self, Process};
 use crate::run::{ending, join, output, scheduled};
-use crate::shard;
 use crate::shard::paths;
+use crate::{shard, trace};
 
 /// Of a job over several hosts, whose processes bring their shards to where all see them.
 static HOSTS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
+
+/// Of a timeline without MPI.
+static TRACERS: Mutex<Option<RollCall>> = parking_lot::const_mutex(None);
 
 pub struct Start {
     pub thread_level: u32,
@@ -40,6 +43,9 @@ pub fn begin(rank: u32, ranks: u32, job: &Job, start: Start) -> Result<(), Strin
         has_mpi: start.has_mpi,
     };
     setup::set_up(&process)?;
+    if !start.has_mpi {
+        keep_timeline(job, rank, ranks);
+    }
     if job.spans_hosts && job.local_ranks != Some(ranks) {
         let roll_call = ending::roll_call(job, rollcall::SESSIONS, rank, ranks);
         roll_call.announce(|roll| setup::note(roll, job, &paths::profile()));
@@ -51,8 +57,22 @@ pub fn begin(rank: u32, ranks: u32, job: &Job, start: Start) -> Result<(), Strin
     Ok(())
 }
 
+/// Without MPI no clocks are compared: that of a host is one, and others are each their own.
+fn keep_timeline(job: &Job, rank: u32, ranks: u32) {
+    let bytes = setup::trace_bytes();
+    let Some(header) = shard::header().filter(|_| bytes > 0) else { return };
+    let tracers = ending::roll_call(job, rollcall::TRACED, rank, ranks);
+    header.set_trace_begin_ns(tracers.origin_ns(clock::monotonic_ns()));
+    header.seal();
+    trace::start(bytes);
+    *TRACERS.lock() = Some(tracers);
+}
+
 /// `MPI_Init` takes over: other hosts hear from there what becomes of this process.
 pub fn take_back() {
+    if let Some(tracers) = TRACERS.lock().take() {
+        tracers.clear_here();
+    }
     if let Some(roll_call) = HOSTS.lock().take() {
         roll_call.clear_here();
         roll_call.forget();
@@ -85,12 +105,13 @@ extern "C" fn leave() {
         let (run, size) = (header.run(), header.world_size());
         let names: Vec<String> = (0..size).map(|rank| shard_name(run, rank)).collect();
         let hosts = HOSTS.try_lock().and_then(|mut hosts| hosts.take());
+        let tracers = TRACERS.try_lock().and_then(|mut tracers| tracers.take());
         let folder = hosts.as_ref().and_then(|hosts| hosts.bring(&own));
         let claim =
             folder.map_or_else(|| own.with_file_name(format!("{}.claim", names[0])), |folder| folder.claim_path());
         let is_left = |header: &Header| header.state == LEFT;
         if join::when_complete(&claim, &names, is_left, &paths::profile(), output::say_lost) {
-            hosts.iter().for_each(RollCall::clear);
+            hosts.iter().chain(&tracers).for_each(RollCall::clear);
         }
     });
 }

@@ -169,7 +169,9 @@ pub unsafe fn received(thread: &Thread, record: Record, operation: u16, posted: 
 /// What a hook module tells.
 /// `routed`: the route, in its context.
 pub fn layer(call: &Call, routed: u32, peer: u32, bytes: u64, begin_ticks: u64, end_ticks: u64) {
-    let Some(tracer) = thread::here().and_then(tracer) else { return };
+    // Without MPI, layers alone are on.
+    let thread = thread::of_run().filter(|_| state::layers_are_on());
+    let Some(tracer) = thread.and_then(|thread| thread.tracer.get(thread.in_flight.thread())) else { return };
     tracer.write(Event {
         begin_ticks,
         end_ticks,
