@@ -186,21 +186,3 @@ impl Arguments {
         unsafe { self.word(0) }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn functions_are_known_by_their_names() {
-        let of = |name| Function::named(name);
-        assert_eq!(of("cuMemcpyHtoDAsync_v2_ptsz"), of("cuMemcpyHtoD_v2"));
-        assert_eq!(of("cuMemcpyHtoD"), Some(Function::Copies(None)));
-        assert_eq!(of("cuMemcpyBatchAsync_v2_ptsz"), Some(Function::CopiesMany));
-        assert_eq!(of("cudaMemcpyAsync_ptsz_v7000"), Some(Function::Copies(None)));
-        assert_eq!(of("cuMemAllocAsync_ptsz"), Some(Function::Allocates(Place::Returned, DEVICE)));
-        for other in ["cuMemAlloc", "cuMemMapArrayAsync", "cuMemFree", "cudaMalloc_v3020", "cuLaunchKernel"] {
-            assert_eq!(of(other), None, "{other}");
-        }
-    }
-}
