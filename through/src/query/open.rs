@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use commsee::bench::schema;
+use commsee::profile::SCHEMA_VERSION;
 use commsee::profile::messages::{Message, matched};
-use commsee::profile::{SCHEMA, SCHEMA_VERSION};
 use rusqlite::limits::Limit;
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags, Row, params_from_iter};
@@ -39,7 +39,7 @@ pub enum Problem {
     )]
     Version(i64),
     #[error(
-        "was written by another version of commsee (it has no {0}): run the program again, or use the `through` of that version"
+        "was written by another version of commsee (it has no column {0}): run the program again, or use the `through` of that version"
     )]
     OtherColumns(String),
     #[error("is cut off ({is} of {wanted} bytes are there): copy it again, or run the program again")]
@@ -134,10 +134,17 @@ impl Profile {
         collect().map_err(|error: rusqlite::Error| self.problem(error))
     }
 
-    /// What a query ran into. Columns are looked at only now, so that opening costs nothing more.
+    /// What a query of ours ran into. Until the first release, the number of the schema stays where columns are added: a profile that lacks one was written
+    /// before.
     fn problem(&self, error: rusqlite::Error) -> Error {
-        let other = missing_column(&self.db).ok().flatten().map(Problem::OtherColumns);
-        Error::Profile { path: self.path.clone(), problem: other.unwrap_or_else(|| error.into()) }
+        let problem = match Problem::from(error) {
+            Problem::Damaged(what) => match what.strip_prefix("no such column: ") {
+                Some(column) => Problem::OtherColumns(column.to_owned()),
+                None => Problem::Damaged(what),
+            },
+            other => other,
+        };
+        Error::Profile { path: self.path.clone(), problem }
     }
 
     /// Which messages arrived where, from the events of their ends. Returns how many are not known.
@@ -305,22 +312,6 @@ pub fn check_schema(db: &Connection) -> Result<(), Problem> {
         _ if version != i64::from(SCHEMA_VERSION) => Err(Problem::Version(version)),
         _ => Ok(()),
     }
-}
-
-/// A column that this version has and the profile has not, though it has the table: before the first release, the number of the schema stayed where columns
-/// were added.
-fn missing_column(db: &Connection) -> rusqlite::Result<Option<String>> {
-    let columns = |db: &Connection| -> rusqlite::Result<Vec<(String, String)>> {
-        let sql =
-            "SELECT t.name, c.name FROM main.sqlite_schema t JOIN pragma_table_info(t.name) c WHERE t.type = 'table'";
-        db.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-    };
-    let own = Connection::open_in_memory()?;
-    own.execute_batch(&SCHEMA)?;
-    let there = columns(db)?;
-    let is_missing =
-        |column: &(String, String)| there.iter().any(|(table, _)| *table == column.0) && !there.contains(column);
-    Ok(columns(&own)?.into_iter().find(is_missing).map(|(table, column)| format!("column {column} in {table}")))
 }
 
 /// Percent-escapes a path for a URI, byte by byte: paths need not be UTF-8.

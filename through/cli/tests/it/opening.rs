@@ -144,7 +144,7 @@ fn a_profile_of_another_build_says_so() {
         refused(
             &folder,
             words,
-            "was written by another version of commsee (it has no column memory in way): run the program again",
+            "was written by another version of commsee (it has no column memory): run the program again",
         );
     }
 }
