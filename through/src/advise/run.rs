@@ -105,6 +105,12 @@ impl Run {
         self.ready_ns().saturating_mul(2)
     }
 
+    /// The bounds of waiting in an operation: groups ascend by these.
+    pub fn group(&self, comm: i64, op: i64) -> Option<&Group> {
+        let groups = self.waits.as_ref()?;
+        Some(&groups[groups.binary_search_by_key(&(comm, op), |group| (group.comm, group.op)).ok()?])
+    }
+
     /// What a timeline tells of waiting in an operation, if it tells of the whole run.
     pub fn told(&self, comm: i64, op: i64) -> Option<impl Iterator<Item = &Waited>> {
         let timed = self.timed.as_ref().filter(|timed| timed.is_whole())?;
@@ -121,8 +127,8 @@ impl Run {
             }
             return waited;
         }
-        let groups = self.waits.iter().flatten().filter(|group| (group.comm, group.op) == (comm, op));
-        waited.extend(groups.flat_map(|group| &group.members).map(|member| (member.rank, member.min_ns)));
+        let members = self.group(comm, op).into_iter().flat_map(|group| &group.members);
+        waited.extend(members.map(|member| (member.rank, member.min_ns)));
         waited
     }
 

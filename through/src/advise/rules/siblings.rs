@@ -9,7 +9,7 @@ use crate::advise::gain::Gain;
 use crate::advise::run::{Run, filters, on};
 use crate::query::Error;
 use crate::query::operations::Operations;
-use crate::query::waiting::{EXCHANGES, Group};
+use crate::query::waiting::EXCHANGES;
 use crate::text::units;
 
 const RATIO: f64 = 1.5;
@@ -34,8 +34,7 @@ fn exchanges(run: &Run) -> Vec<&Operations> {
 
 /// Work of a rank: the least that any spends, over all of its calls.
 fn least_ns(run: &Run, sum: &Operations) -> Option<i64> {
-    let group = run.waits.iter().flatten().find(|group| (group.comm, group.op) == (sum.comm, sum.op))?;
-    group.members.iter().map(|member| member.time_ns).min()
+    run.group(sum.comm, sum.op)?.members.iter().map(|member| member.time_ns).min()
 }
 
 pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
@@ -58,13 +57,14 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for siblings in families.values().filter(|siblings| siblings.len() >= FAMILY) {
+        let mut all: Vec<i64> = siblings.iter().map(|(_, ns)| *ns).collect();
+        all.sort_unstable();
         for (sum, least_ns) in siblings {
-            let mut others: Vec<i64> =
-                siblings.iter().filter(|(other, _)| other.comm != sum.comm).map(|(_, ns)| *ns).collect();
-            others.sort_unstable();
-            let median_ns = others[others.len() / 2];
-            let is_slowest = siblings.iter().all(|(other, _)| other.comm == sum.comm || is_longer(sum, other));
-            if (*least_ns as f64) < RATIO * median_ns as f64 || !is_slowest {
+            // Of the others: without its own.
+            let (own, others) = (all.partition_point(|ns| ns < least_ns), all.len() - 1);
+            let median_ns = all[others / 2 + usize::from(own <= others / 2)];
+            let is_slowest = || siblings.iter().all(|(other, _)| other.comm == sum.comm || is_longer(sum, other));
+            if (*least_ns as f64) < RATIO * median_ns as f64 || !is_slowest() {
                 continue;
             }
             let excess_ns = least_ns.saturating_sub(median_ns);
@@ -87,7 +87,7 @@ fn odd(run: &Run, sums: &[&Operations]) -> Vec<Finding> {
                 )
                 .word("time", units::time(*least_ns))
                 .word("other", units::time(median_ns))
-                .word("count", others.len().to_string()),
+                .word("count", others.to_string()),
             );
         }
     }
@@ -104,9 +104,7 @@ fn is_longer(sum: &Operations, other: &Operations) -> bool {
 
 /// So much for each rank.
 fn of_members(run: &Run, sum: &Operations, ns: i64) -> Gain {
-    let of_call = |group: &&Group| (group.comm, group.op) == (sum.comm, sum.op);
-    let group = run.waits.iter().flatten().find(of_call);
-    let members = group.into_iter().flat_map(|group| &group.members);
+    let members = run.group(sum.comm, sum.op).into_iter().flat_map(|group| &group.members);
     Gain::spent(members.map(|member| ((sum.comm, sum.op, member.rank), ns)).collect())
 }
 
