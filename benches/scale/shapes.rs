@@ -164,7 +164,7 @@ pub fn shard(shape: Shape, rank: u32, ranks: u32) -> Shard {
 
 /// A message to the next rank, and one from the rank before, then a collective call.
 fn events(step: u64, rank: u32, ranks: u32) -> [Event; 6] {
-    let ticks = |at: u64| (step * 4 + at) * 3000 + 1 + mixed(step * 4 + at ^ u64::from(rank) << 40) % 900;
+    let ticks = |at: u64| (step * 4 + at) * 3000 + 1 + mixed((step * 4 + at) ^ (u64::from(rank) << 40)) % 900;
     let before = (rank + ranks - 1) % ranks;
     let call = |operation, at: u64, bytes| Event {
         begin_ticks: ticks(at),
