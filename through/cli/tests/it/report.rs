@@ -223,7 +223,7 @@ fn a_halo_of_a_thousand_ranks_is_small() {
     let is_near = |a: usize, b: usize| [1, 32, 1023, 992].contains(&((a + 1024 - b) % 1024));
     many(&folder, 1024, |a, b| is_near(a, b).then_some(3_276_800));
     let length = page(&folder, &["many.db"]).len();
-    assert!(length < 300_000, "{length}");
+    assert!(length < 360_000, "{length}");
 }
 
 #[test]
