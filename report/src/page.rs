@@ -72,7 +72,6 @@ const VIEWS: &[(&str, &str, &str)] = &[
     ),
     ("findings", "Findings", "What to change, the costliest finding first, each with the view that shows it."),
     ("standing", "In-flight calls", "The call of every rank that had not finished."),
-    ("diff", "Changes between runs", "Changes from the first profile to the last one."),
     ("scaling", "Scaling", "Efficiencies, run time and MPI time against the number of ranks."),
     ("history", "History", "Run time and MPI time of runs on the same number of ranks, by when they started."),
     (
@@ -80,6 +79,7 @@ const VIEWS: &[(&str, &str, &str)] = &[
         "Runs and configurations",
         "Runs of each configuration: mean times, how far they lie apart, and how an entry's time goes with the run time.",
     ),
+    ("diff", "Changes between runs", "Changes from the first profile to the last one."),
     (
         "map",
         "Map of communicators",

@@ -69,7 +69,7 @@ view("matrix", (body) => {
   if (!layer && !memories.length) return fill(body, noMatrix());
   const usualEnds = !layer ? "device" : data.profile.detail === "node" ? "host" : "rank", matrix = matrixOf(layer, option("ends", usualEnds), memories);
   const { calls, bytes, known, dense, about } = matrix, usual = usualScale(matrix.values);
-  const total = el("p", { class: "selected" }, "Shown: ", el("b", { "data-number": "matrix_calls", "data-value": dense ? null : calls }, `${about}${countText(calls)}`), " messages with ",
+  const total = el("p", { class: "selected" }, "Shown: ", el("b", { "data-number": "matrix_calls", "data-value": dense ? null : calls }, `${about}${countText(calls)}`), calls === 1 ? " message with " : " messages with ",
     el("b", { "data-number": "matrix_bytes", "data-value": dense ? null : bytes }, `${about}${bytesText(bytes)}`), " between ", el("b", { "data-number": "matrix_pairs", "data-value": known }, several(known, "pair")), ".");
   fill(body, tools(sourcesOf().length > 1 && !matrix.areMemories ? picker("layer", "of ", sourcesOf(), usualSource()) : null, measurePicker(), scalePicker(usual), endsPicker(memories, usualEnds)),
     layer === "mpi" && matrix.areRanks && !on.window ? patternLines() : null, total, matrixNotes(matrix),
