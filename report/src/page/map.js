@@ -13,50 +13,62 @@ const hasRank = (runs, rank) => runs.some(([first, count, step]) => rank >= firs
 // Where a rank stands on the map: by itself, or with all of its host.
 const mapColumns = () => {
   const areHosts = data.profile.detail === "node" || (hosts.length > 1 && option("across", "rank") === "host");
-  const of = (at) => (areHosts ? ranks.host[at] : at);
-  return { count: areHosts ? hosts.length : ranks.rows, areHosts, of: (rank) => { const at = placeOf.get(rank); return at === undefined ? -1 : of(at); },
+  return { count: areHosts ? hosts.length : ranks.rows, areHosts, of: (rank) => { const at = ranks.rank[rank] === rank ? rank : placeOf.get(rank); return at === undefined ? -1 : areHosts ? ranks.host[at] : at; },
     name: (column) => (areHosts ? hosts[column] : `rank ${ranks.rank[column]}`), host: (column) => (areHosts ? hosts[column] : hosts[ranks.host[column]]) };
 };
 
-// What the filters leave, but that by communicator: of each communicator the places of its numbers.
+// What the filters leave, but that by communicator: rank, operation and number, in the order of communicators, of which the last one begins at `starts`.
 const mapNumbers = (measure) => {
-  const byComm = comms.map(() => []);
-  if (measure === "waiting") {
-    const waits = data.waits?.waits ?? { rows: 0 };
-    for (let at = 0; at < waits.rows; at++) if (opOn(waits.op[at]) && on.rank(waits.rank[at])) byComm[waits.comm[at]]?.push([waits.rank[at], waits.least_ns[at], waits.op[at]]);
-    return byComm;
+  const isWaiting = measure === "waiting", of = isWaiting ? data.waits?.waits ?? { rows: 0 } : cells;
+  const isOn = isWaiting ? ops.map((_, op) => opOn(op)) : kinds.map((kind) => opOn(kind.op) && (base.isBySite ? siteOn(kind.site) : (!on.bucket || on.bucket[kind.bucket]) && (!on.phase || on.phase[kind.phase])));
+  const kindOf = isWaiting ? of.op : of.kind, isMeant = isWaiting ? on.rank : (rank) => rank >= 0 && on.block(rank), commOf = isWaiting ? (at) => of.comm[at] : (at) => kinds[of.kind[at]].comm;
+  const value = isWaiting ? (at) => of.least_ns[at] : measure === "bytes" ? (at) => of.bytes_sent[at] + of.bytes_recv[at] : (at) => of[measure][at];
+  const list = [], starts = new Int32Array(comms.length + 1);
+  for (let at = 0; at < of.rows; at++) if (isOn[kindOf[at]] && isMeant(of.rank[at])) { list.push(at); starts[commOf(at) + 1] += 1; }
+  for (let comm = 0; comm < comms.length; comm++) starts[comm + 1] += starts[comm];
+  const next = starts.slice(), numbers = { starts, rank: new Int32Array(list.length), op: new Int32Array(list.length), value: new Float64Array(list.length) };
+  for (const at of list) {
+    const to = next[commOf(at)]++;
+    numbers.rank[to] = of.rank[at];
+    numbers.op[to] = isWaiting ? of.op[at] : kinds[of.kind[at]].op;
+    numbers.value[to] = value(at);
   }
-  const isOn = kinds.map((kind) => opOn(kind.op) && (base.isBySite ? siteOn(kind.site) : (!on.bucket || on.bucket[kind.bucket]) && (!on.phase || on.phase[kind.phase])));
-  const of = measure === "bytes" ? (at) => cells.bytes_sent[at] + cells.bytes_recv[at] : (at) => cells[measure][at];
-  for (let at = 0; at < cells.rows; at++) {
-    const kind = cells.kind[at];
-    if (isOn[kind] && cells.rank[at] >= 0 && on.block(cells.rank[at])) byComm[kinds[kind].comm].push([cells.rank[at], of(at), kinds[kind].op]);
-  }
-  return byComm;
+  return numbers;
 };
 
+// Which columns are members of a row: 0, others below. No filter changes it.
+const masks = new Map();
+const maskOf = (row, columns) => {
+  const key = `${columns.areHosts} ${row.key} ${row.isFamily}`;
+  if (!masks.has(key)) {
+    const values = new Float64Array(columns.count).fill(-1);
+    for (const comm of row.comms) for (const [first, ranks, step] of membersOf()[comm]) for (let at = 0; at < ranks; at++) { const column = columns.of(first + at * step); if (column >= 0) values[column] = 0; }
+    masks.set(key, values);
+  }
+  return masks.get(key);
+};
 // A row: what it is called, its communicators, and the sum of each column. Columns of ranks that are no members are below 0.
 const mapRow = (numbers, columns, isWaiting) => (row) => {
-  const values = new Float64Array(columns.count).fill(-1), byOp = new Map(), block = isWaiting ? 1 : blockOf();
+  const values = maskOf(row, columns).slice(), times = new Float64Array(ops.length), block = isWaiting || columns.areHosts ? 1 : blockOf();
   let all = 0;
   for (const comm of row.comms) {
-    for (const run of membersOf()[comm]) for (let at = 0, rank = run[0]; at < run[1]; at++, rank += run[2]) { const column = columns.of(rank); if (column >= 0 && values[column] < 0) values[column] = 0; }
-    for (const [rank, value, op] of numbers[comm]) {
-      if (!commOn(comm)) continue;
+    if (!commOn(comm)) continue;
+    for (let at = numbers.starts[comm]; at < numbers.starts[comm + 1]; at++) {
+      const value = numbers.value[at], column = columns.of(numbers.rank[at]), wide = block === 1 ? 1 : Math.max(1, Math.min(block, ranks.rows - column));
       all += value;
-      byOp.set(op, (byOp.get(op) ?? 0) + value);
+      times[numbers.op[at]] += value;
       // A block of ranks has one number: each of them its part.
-      const wide = columns.areHosts ? 1 : Math.max(1, Math.min(block, ranks.rows - columns.of(rank)));
-      for (let more = 0; more < wide; more++) { const column = columns.of(rank) + more; if (column >= 0 && column < values.length) values[column] = Math.max(0, values[column]) + value / wide; }
+      if (column >= 0) for (let more = 0; more < wide; more++) values[column + more] = Math.max(0, values[column + more]) + value / wide;
     }
   }
-  return { ...row, values, all, byOp };
+  return { ...row, values, all, byOp: new Map(range(ops.length).filter((op) => times[op] > 0).map((op) => [op, times[op]])) };
 };
 
 // Families and single communicators, the heaviest first; open ones with their members below.
 const mapRows = (numbers, columns, measure) => {
+  const weightOf = (list) => { let all = 0; for (const comm of list) for (let at = numbers.starts[comm]; at < numbers.starts[comm + 1]; at++) all += numbers.value[at]; return all; };
   const opened = new Set(wanted.open ?? []), filled = mapRow(numbers, columns, measure === "waiting");
-  const groups = data.map.groups.map((group) => ({ ...group, key: comms[group.comms[0]].name, isFamily: group.comms.length > 1, weight: sum(group.comms.map((comm) => sum(numbers[comm].map(([, value]) => value)))) }))
+  const groups = data.map.groups.map((group) => ({ ...group, key: comms[group.comms[0]].name, isFamily: group.comms.length > 1, weight: weightOf(group.comms) }))
     .filter((group) => group.weight > 0 || group.comms.some((comm) => !comms[comm].special && membersOf()[comm].length)).sort(descending((group) => group.weight));
   return groups.flatMap((group) => [group, ...(group.isFamily && opened.has(group.key) ? group.comms.map((comm) => ({ comms: [comm], head: titleOf(comms[comm]), about: "", isMember: true, key: comms[comm].name })) : [])])
     .map((row) => ({ ...row, isOpen: opened.has(row.key), filled: once(() => filled(row)), filter: row.isFamily ? { family: [row.key], comm: [] } : { comm: [row.key], family: [] } }));
