@@ -40,8 +40,8 @@ pub struct Layers<'a> {
 }
 
 impl<'a> Layers<'a> {
-    /// `world_size`: of it, all processes are there if `is_whole`.
-    pub fn new(db: &'a Connection, world_size: u32, is_whole: bool) -> Result<Layers<'a>, Error> {
+    /// All processes of the world are there if `is_whole`.
+    pub fn new(db: &'a Connection, is_whole: bool) -> Result<Layers<'a>, Error> {
         // Several ranks of a node are one row where rows stand for nodes.
         let adding = |table: &str, columns: usize| {
             db.prepare_cached(&format!(
@@ -66,7 +66,7 @@ impl<'a> Layers<'a> {
             is_whole,
             events: Batch::new(db, "event", "NULL, ", 18),
             event_count: 0,
-            ends: Some(Ends::new(world_size)),
+            ends: Some(Ends::none()),
             has_timeline: false,
         })
     }

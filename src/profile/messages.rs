@@ -1,9 +1,9 @@
 //! Which message arrived where, on a timeline.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, TryReserveError};
 
 use bytemuck::{Pod, Zeroable};
-use rusqlite::{Connection, Error, Row};
+use rusqlite::{Connection, Error, Row, ffi};
 
 use super::batch::Batch;
 use super::error;
@@ -44,26 +44,25 @@ pub struct End {
 const HELD_BYTES: usize = 8 << 20;
 /// In that file; SQLite copies a row several times.
 const ENDS_OF_A_ROW: usize = 1024;
-/// Parts that are matched one after the other: those of neighbouring senders.
+/// Parts that are matched one after the other, each in memory as a whole: by receiver, for senders are known by their rank in the communicator,
+/// which is small in all small ones.
 const PARTS: usize = 64;
 
 /// Ends of messages, until all are there.
 pub struct Ends {
-    ranks: u64,
     parts: [Vec<End>; PARTS],
     held: usize,
     file: Option<Connection>,
 }
 
 impl Ends {
-    /// Of a world of so many ranks.
-    pub fn new(ranks: u32) -> Ends {
-        Ends { ranks: ranks.max(1).into(), parts: std::array::from_fn(|_| Vec::new()), held: 0, file: None }
+    pub fn none() -> Ends {
+        Ends { parts: std::array::from_fn(|_| Vec::new()), held: 0, file: None }
     }
 
     /// Those that the events of a profile tell. A number that does not fit, which no profile has that is whole, is left out.
     fn of(db: &Connection) -> Result<Ends, Error> {
-        let mut ends = Ends::new(db.query_row("SELECT coalesce(max(rank), 0) + 1 FROM process", [], |row| row.get(0))?);
+        let mut ends = Ends::none();
         let sql = "SELECT comm, source, CASE kind WHEN 2 THEN peer ELSE rank END, tag, kind = 3, rank, \
                    CASE kind WHEN 2 THEN begin_ns ELSE posted END, rowid, bytes FROM event WHERE kind IN (2, 3)";
         let mut events = db.prepare(sql)?;
@@ -75,8 +74,9 @@ impl Ends {
     }
 
     pub fn add(&mut self, end: End) -> Result<(), Error> {
-        let part = u64::from(end.source) * PARTS as u64 / self.ranks;
-        self.parts[(part as usize).min(PARTS - 1)].push(end);
+        // What goes to other worlds is one part.
+        let part = usize::try_from(end.to).map_or(0, |to| to % PARTS);
+        self.parts[part].push(end);
         self.held += size_of::<End>();
         if self.held < HELD_BYTES { Ok(()) } else { self.put_aside() }
     }
@@ -110,6 +110,7 @@ impl Ends {
             let mut rows = aside.query([part as i64])?;
             while let Some(row) = rows.next()? {
                 let bytes = row.get_ref(0)?.as_blob()?;
+                ends.try_reserve(bytes.len() / size_of::<End>()).map_err(no_memory)?;
                 ends.extend(bytes.chunks_exact(size_of::<End>()).map(bytemuck::pod_read_unaligned::<End>));
             }
         }
@@ -124,6 +125,7 @@ impl Ends {
             let mut ends = self.part(part)?;
             ends.sort_unstable();
             let mut messages = Vec::new();
+            messages.try_reserve(ends.len() / 2).map_err(no_memory)?;
             for channel in ends.chunk_by(|a, b| (a.comm, a.source, a.to, a.tag) == (b.comm, b.source, b.to, b.tag)) {
                 unmatched += told.add_matched(channel, &mut messages);
             }
@@ -132,6 +134,11 @@ impl Ends {
         }
         Ok(unmatched)
     }
+}
+
+/// Room for them is a wish: a program that has little memory left keeps it.
+fn no_memory(_: TryReserveError) -> Error {
+    Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOMEM), None)
 }
 
 /// What is told of ranks.
@@ -224,7 +231,7 @@ mod tests {
 
     /// Ranks that sent each other some messages each; the receives were posted from the last to the first.
     fn ends(ranks: u32, each: i64, put_aside_after: i64) -> Ends {
-        let mut ends = Ends::new(ranks);
+        let mut ends = Ends::none();
         let mut event = 0;
         let of = |source, to, is_received, rank, order, event, bytes| End {
             comm: 2,
@@ -264,12 +271,32 @@ mod tests {
         (messages, unmatched.unwrap())
     }
 
+    /// Rows of a grid: the same two ranks of each communicator, all over the world.
+    #[test]
+    fn small_communicators_fill_all_parts() {
+        let mut ends = Ends::none();
+        for to in 0..1024 {
+            let end = End {
+                comm: 2 + to / 2,
+                source: 0,
+                to: to as i32,
+                tag: 0,
+                is_received: 0,
+                rank: to,
+                order: 0,
+                event: 1,
+                bytes: 8,
+            };
+            ends.add(end).unwrap();
+        }
+        assert!(ends.parts.iter().all(|part| part.len() == 1024 / PARTS));
+    }
+
     #[test]
     fn ends_that_were_put_aside_are_matched_with_those_in_memory() {
         let (ranks, each) = (5, 3);
         let (messages, unmatched) = all(ends(ranks, each, 0));
         assert_eq!((messages.len(), unmatched), (5 * 5 * 3, 0));
-        assert!(messages.is_sorted());
         // The first message of rank 1 to rank 0 came with the last receive that rank 0 has of it.
         let (first_sent, last_received) = (1 + 2 * i64::from(ranks) * each, 2 + 2 * each + 2 * (each - 1));
         assert!(messages.contains(&(first_sent, last_received)), "{messages:?}");

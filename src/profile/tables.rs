@@ -116,7 +116,7 @@ impl<'a> Tables<'a> {
             detail,
             world_size: run.world_size.into(),
             insert,
-            layers: Layers::new(db, run.world_size, run.ranks >= run.world_size.into())?,
+            layers: Layers::new(db, run.ranks >= run.world_size.into())?,
             sites: Sites::default(),
             files: Files::new(db)?,
             communicators: Communicators::default(),

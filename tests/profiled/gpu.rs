@@ -148,6 +148,22 @@ fn programs_without_mpi_have_a_timeline() {
     }
 }
 
+/// The timeline that a rank began before `MPI_Init` is none of the job's: others do not wait for its clock.
+#[test]
+fn a_timeline_from_before_mpi_init_is_that_of_its_rank() {
+    for mpi in Mpi::ALL {
+        for _ in 0..3 {
+            let run = counted(launch(mpi)).arguments(&["one"]).variable("COMMSEE_TRACE", "1M").run().succeeded();
+            let clocks = "SELECT rank, begin_error_s IS NOT NULL FROM clocks ORDER BY 1";
+            assert_eq!(answer(&run.profile_path(), clocks), ["0|1", "1|1"], "{mpi}");
+            let sent =
+                "SELECT rank, count(*) FROM events WHERE kind = 'call' AND op = 'MPI_Sendrecv' GROUP BY 1 ORDER BY 1";
+            assert_eq!(answer(&run.profile_path(), sent), ["0|8", "1|8"], "{mpi}");
+            assert_eq!(run.left_behind(), Vec::<PathBuf>::new(), "{mpi}");
+        }
+    }
+}
+
 /// NVIDIA's own library, where there is no GPU.
 #[test]
 fn the_real_cupti_is_asked_and_its_answer_said() {

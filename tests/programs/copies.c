@@ -1,5 +1,5 @@
 /* copies: copies of a GPU that there is not, in MPI calls and outside of them, for two ranks; tests/profiled/gpu.rs has the rows. `other`: another tool watches the
- * GPU. `unset`: the driver finds no library. `alone`: without MPI. */
+ * GPU. `unset`: the driver finds no library. `alone`: without MPI. `one`: rank 1 alone copies, before MPI_Init. */
 #include "truth.h"
 #include "standin_cupti.h"
 #include <sys/wait.h>
@@ -21,6 +21,24 @@ static void *in_thread(void *nothing)
     return nothing;
 }
 
+/* The first messages of the program arrive, whatever their tags. */
+static int one(int argc, char **argv)
+{
+    const char *rank_text = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
+    int rank = rank_text ? atoi(rank_text) : -1, got = -1;
+    EXPECT(rank >= 0);
+    if (rank == 1)
+        standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
+    MPI_Init(&argc, &argv);
+    for (int tag = 0; tag < 8; tag++) {
+        int sent = 100 * rank + tag;
+        MPI_Sendrecv(&sent, 1, MPI_INT, 1 - rank, tag, &got, 1, MPI_INT, 1 - rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        EXPECT(got == 100 * (1 - rank) + tag);
+    }
+    MPI_Finalize();
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *path = standin_start();
@@ -29,6 +47,8 @@ int main(int argc, char **argv)
     /* Calls that copy nothing are forgotten in the end. */
     for (int round = 0; round < 300000; round++)
         standin_nothing();
+    if (strcmp(what, "one") == 0)
+        return one(argc, argv);
     standin_copy(HTOD, PAGEABLE, DEVICE, 999, 1000, 0);
     if (strcmp(what, "alone") == 0) {
         for (int round = 0; round < 3; round++)

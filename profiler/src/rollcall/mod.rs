@@ -26,10 +26,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::guest::signals;
 
-/// Kinds of roll calls: of all ranks that record, of those that keep a timeline, and of programs with sessions only, which need not
-/// meet.
+/// Kinds of roll calls: of all ranks that record, of those that keep a timeline, the same of a host without MPI, and of programs with
+/// sessions only, which need not meet.
 pub const JOINED: &str = hosts::JOINED;
 pub const TRACED: &str = "traced";
+pub const TRACED_ALONE: &str = "alone";
 pub const SESSIONS: &str = "sessions";
 
 /// How long after its `MPI_Init` a rank gives others to come out of theirs, which all enter together. A job that ran longer
@@ -290,11 +291,17 @@ impl RollCall {
     pub fn bring(&self, shard: &Path) -> Option<Folder> {
         let folder = self.hosts.as_ref()?.folder();
         let brought = folder.carry(shard);
-        if let Some(roll) = self.roll.as_ref().filter(|roll| roll.finish(self.rank)) {
-            roll.remove();
-        }
+        self.take_leave(false);
         folder.look_again();
         brought.ok().map(|()| folder.clone())
+    }
+
+    /// The last rank of this host to leave takes the roll away: of those that joined, or of all that the launcher started here.
+    pub fn take_leave(&self, is_for_all: bool) {
+        let Some(roll) = self.roll.as_ref().filter(|roll| roll.finish(self.rank)) else { return };
+        if !is_for_all || self.local_ranks.is_none_or(|local| roll.joined() >= local) {
+            roll.remove();
+        }
     }
 
     /// The profile is made.

@@ -61,7 +61,9 @@ pub fn begin(rank: u32, ranks: u32, job: &Job, start: Start) -> Result<(), Strin
 fn keep_timeline(job: &Job, rank: u32, ranks: u32) {
     let bytes = setup::trace_bytes();
     let Some(header) = shard::header().filter(|_| bytes > 0) else { return };
-    let tracers = ending::roll_call(job, rollcall::TRACED, rank, ranks);
+    // A roll of its own, which no MPI_Init takes for that of its ranks, and which no other host hears of.
+    let of_host = Job { spans_hosts: false, ..*job };
+    let tracers = ending::roll_call(&of_host, rollcall::TRACED_ALONE, rank, ranks);
     header.set_trace_begin_ns(tracers.origin_ns(clock::monotonic_ns()));
     header.seal();
     trace::start(bytes);
@@ -110,6 +112,8 @@ extern "C" fn leave() {
         let claim =
             folder.map_or_else(|| own.with_file_name(format!("{}.claim", names[0])), |folder| folder.claim_path());
         let is_left = |header: &Header| header.state == LEFT;
+        // One that starts when others have left already still finds when they began.
+        tracers.iter().for_each(|tracers| tracers.take_leave(true));
         if join::when_complete(&claim, &names, is_left, &paths::profile(), output::say_lost) {
             hosts.iter().chain(&tracers).for_each(RollCall::clear);
         }

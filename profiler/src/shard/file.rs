@@ -120,7 +120,8 @@ pub fn renew(header: &Header, name: &str) {
         // SAFETY: whoever writes to it meanwhile holds the lock, or adds to what is not part of the seal. Here and in `seal`, no volatile
         // access: of a whole header it is a move for each byte, 150 KB of code in all.
         let old = unsafe { place.as_ptr().read() };
-        let mut new = Header { used_bytes: old.used_bytes, lost_calls: old.lost_calls, lock: old.lock, ..*header };
+        let Header { used_bytes, lost_calls, lost_events, lock, .. } = old;
+        let mut new = Header { used_bytes, lost_calls, lost_events, lock, ..*header };
         new.seal();
         // SAFETY: as above.
         unsafe { place.as_ptr().write(new) };

@@ -21,9 +21,9 @@ static ALLOWED_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Whether there is a timeline.
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Events may take so many bytes, one block at least. 0: there is no timeline.
+/// Events may take so many bytes, one block at least. 0: there is no timeline. Where there was one before `MPI_Init`, it has its bytes.
 pub fn allow(bytes: u64) {
-    if bytes > 0 {
+    if bytes > 0 && !is_wanted() {
         ALLOWED_BYTES.store(bytes.max(BLOCK_BYTES as u64), Ordering::Release);
         WANTED.store(true, Ordering::Release);
     }
