@@ -29,4 +29,4 @@ picture() {
         --virtual-time-budget=5000 --user-data-dir="$work/browser" --screenshot="$work/$1" "file://$work/$2" 2>/dev/null
     cp "$work/$1" "$out/$1"
 }
-picture report.png clouds.html 1280 900
+picture report.png clouds.html 1280 1240
