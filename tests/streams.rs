@@ -63,9 +63,14 @@ fn piled(shape: Shape, order: impl Iterator<Item = u32>, ranks: u32, detail: Det
     encoded(merged.stream())
 }
 
+/// A timeline that is long enough for several blocks of a stream.
+fn short((name, shape): (&str, Shape)) -> (&str, Shape) {
+    (name, if let Shape::Ring(_) = shape { Shape::Ring(700) } else { shape })
+}
+
 #[test]
 fn the_way_of_merging_does_not_matter() {
-    for (name, shape) in SHAPES {
+    for (name, shape) in SHAPES.map(short) {
         for detail in DETAILS {
             for ranks in [1, 2, 37, 100] {
                 let all = Merge::new((0..ranks).map(|rank| leaf(shape, rank, ranks, detail)).collect());
@@ -145,7 +150,7 @@ const COMMUNICATORS: &str = "SELECT * FROM communicator c LEFT JOIN members m ON
 
 #[test]
 fn sums_are_those_of_the_cells_in_every_detail() {
-    for (name, shape) in SHAPES {
+    for (name, shape) in SHAPES.map(short) {
         let ranks = 70;
         let folder = tempfile::tempdir().unwrap();
         let [by_rank, by_node, by_comm] = DETAILS.map(|detail| profile(shape, ranks, detail, folder.path()));

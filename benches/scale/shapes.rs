@@ -21,8 +21,8 @@ pub enum Shape {
     Snap,
     /// Rows and columns of √ranks, and messages to four neighbours over the world.
     Grid,
-    /// The world and a duplicate of it, and a timeline as long as the usual ring buffer: steps with a message around the ranks.
-    Ring,
+    /// The world and a duplicate of it, and a timeline of so many steps, with a message around the ranks in each.
+    Ring(u64),
 }
 
 pub const SHAPES: [(&str, Shape); 5] = [
@@ -30,10 +30,10 @@ pub const SHAPES: [(&str, Shape); 5] = [
     ("miniamr", Shape::MiniAmr),
     ("snap", Shape::Snap),
     ("grid", Shape::Grid),
-    ("ring", Shape::Ring),
+    ("ring", Shape::Ring(STEPS)),
 ];
 
-/// 6 events each.
+/// As many as fill the usual ring buffer, with 6 events each.
 const STEPS: u64 = TRACE_BYTES / size_of::<Event>() as u64 / 6;
 
 const RANKS_PER_NODE: u32 = 64;
@@ -62,7 +62,7 @@ impl Shape {
         };
         let mut parts = vec![part((0, 0), b'W', 0, 0, 1, ranks)];
         match self {
-            Shape::Ring => parts.push(part((1, 0), b'd', 1, 0, 1, ranks)),
+            Shape::Ring(_) => parts.push(part((1, 0), b'd', 1, 0, 1, ranks)),
             Shape::Nekbone => parts.extend((1..=102).map(|n| part((n, 0), b'd', n, 0, 1, ranks))),
             Shape::MiniAmr => parts.extend((1..=10).take_while(|level| ranks >> level > 0).map(|level| {
                 let size = ranks >> level;
@@ -151,8 +151,8 @@ pub fn shard(shape: Shape, rank: u32, ranks: u32) -> Shard {
             }
         }
     }
-    let events =
-        if shape == Shape::Ring { (0..STEPS).flat_map(|step| events(step, rank, ranks)).collect() } else { vec![] };
+    let steps = if let Shape::Ring(steps) = shape { steps } else { 0 };
+    let events: Vec<Event> = (0..steps).flat_map(|step| events(step, rank, ranks)).collect();
     header.trace_begin_ns = u64::from(!events.is_empty());
     let blocks =
         [block(COMMUNICATORS, &communicators), block(CELLS, &cells), block(EDGES, &edges), block(EVENTS, &events)];
