@@ -23,6 +23,8 @@ const onLayers = () => {
     time("time", "time_s", (group) => group.time_ns), count("calls", "calls", (group) => group.calls),
     size("sent", "bytes_sent", (group) => group.sent), size("received", "bytes_recv", (group) => group.received)], list, { most: 12 }) : null;
 };
+// The parts of a bar, for its data.
+const partsOf = ({ title, size, ops: times }) => [...times].map(([op, ns]) => ({ title, size, op, ns }));
 // Time by communicator, stacked by operation, and by the size of communicators.
 view("communicators", (body) => {
   const areFamilies = option("by", "families") === "families";
@@ -48,9 +50,9 @@ view("communicators", (body) => {
   const bySize = [...sizes.values()].filter((group) => group.time_ns > 0).sort((a, b) => a.size - b.size);
   fill(body, 
     tools(picker("by", "communicators: ", [["families", "those made alike as one"], ["comm", "each communicator"]], "families"), longest ? picker("of", "time of ", [["all", "all ranks"], ["longest", "the rank with the most"]], "all") : null),
-    el("figure", {}, el("figcaption", {}, shown.length < groups.length ? `The ${shown.length} heaviest of ${groups.length} lines; select one to see only it` : "Select a line to see only it"),
+    figure("commtimes", shown.length < groups.length ? `The ${shown.length} heaviest of ${groups.length} lines; select one to see only it` : "Select a line to see only it",
       bars(rows, { width: roomOf(body), label: `MPI time by communicator and operation; the heaviest is ${shown[0]?.title ?? "none"}` }),
-      opLegend(used)),
+      [word("communicator", "communicator", (part) => part.title), word("operation", "op", (part) => ops[part.op].name), time("time", "time_s", (part) => part.ns)], shown.flatMap(partsOf), opLegend(used)),
     table("communicators", "Calls, bytes and MPI time by communicator, over all ranks", [
       { title: "communicator", name: "communicator", value: (group) => group.title, text: (group) => link(group.title, group.filter) },
       count("of these", "communicators", (group) => group.comms), count("size", "size", (group) => group.first.size ?? null),
@@ -61,9 +63,10 @@ view("communicators", (body) => {
       count("calls of ranks", "calls", (group) => group.calls), size("sent", "bytes_sent", (group) => group.bytes_sent), size("received", "bytes_recv", (group) => group.bytes_recv)],
     groups, { most: 12 }),
     onLayers(),
-    bySize.length > 1 ? el("figure", {}, el("figcaption", {}, "MPI time by the size of the communicator"),
+    bySize.length > 1 ? figure("commsizes", "MPI time by the size of the communicator",
       bars(bySize.slice(0, 30).map((group) => ({ label: group.size ? several(group.size, "rank") : "unknown size", text: `${timeText(group.time_ns)} on ${several(group.comms.size, "communicator")}`,
-        parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${ops[op].name}: ${timeText(ns)}`]) })), { width: roomOf(body), label: "MPI time by the size of the communicator" })) : null,
+        parts: [...group.ops].sort((a, b) => ops[a[0]].name.localeCompare(ops[b[0]].name)).map(([op, ns]) => [opColour(op), ns, `${ops[op].name}: ${timeText(ns)}`]) })), { width: roomOf(body), label: "MPI time by the size of the communicator" }),
+      [count("size", "size", (part) => part.size), word("operation", "op", (part) => ops[part.op].name), time("time", "time_s", (part) => part.ns)], bySize.flatMap(partsOf)) : null,
     folded("operations", "Operations", false, () => table("operations", "Calls, bytes and MPI time by operation, over all ranks", [
       { title: "operation", name: "op", value: (op) => ops[op].name, text: (op) => link(ops[op].name, { op: [ops[op].name] }) }, word("class", "class", (op) => ops[op].class),
       time("time", "time_s", (op) => sums.byOp.time_ns[op]), count("calls of ranks", "calls", (op) => sums.byOp.calls[op]),

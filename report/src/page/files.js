@@ -15,9 +15,10 @@ view("files", (body) => {
   const list = [...rows.values()].sort(descending((row) => row.time_ns));
   if (!list.length) return fill(body, nothing());
   const shown = list.slice(0, 16);
-  fill(body, el("figure", {}, el("figcaption", {}, shown.length < list.length ? `Time in calls on files: the ${shown.length} heaviest of ${countText(list.length)}` : "Time in calls on files"),
+  fill(body, figure("filetimes", shown.length < list.length ? `Time in calls on files: the ${shown.length} heaviest of ${countText(list.length)}` : "Time in calls on files",
     bars(shown.map((row) => ({ label: row.name, text: `${timeText(row.time_ns)}, ${bytesText(row.bytes_read + row.bytes_written)}`, parts: [...row.ops].sort(descending(([, ns]) => ns)).map(([op, ns]) => [opColour(op), ns, `${row.name}, ${ops[op].name}: ${timeText(ns)}`]) })),
-      { width: roomOf(body), label: `Time in calls on files: ${shown.slice(0, 8).map((row) => `${row.name} ${timeText(row.time_ns)}`).join(", ")}` })),
+      { width: roomOf(body), label: `Time in calls on files: ${shown.slice(0, 8).map((row) => `${row.name} ${timeText(row.time_ns)}`).join(", ")}` }),
+      [word("file", "file", (part) => part.title), word("operation", "op", (part) => ops[part.op].name), time("time", "time_s", (part) => part.ns)], shown.flatMap((row) => partsOf({ title: row.name, ops: row.ops }))),
     opLegend(new Set(shown.flatMap((row) => [...row.ops.keys()]))),
     table("files", "Calls on files, over the ranks", [word("file", "file", (row) => row.name), word("communicator", "comm", (row) => comms[row.comm].name),
       ...(areRanksTold ? [count("ranks", "ranks", (row) => row.ranks.size)] : []), count("calls of ranks", "calls", (row) => row.calls), size("read", "bytes_read", (row) => row.bytes_read), size("written", "bytes_written", (row) => row.bytes_written), time("time", "time_s", (row) => row.time_ns)], list, { most: 16 }),
