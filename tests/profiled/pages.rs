@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{Launch, Mpi, Profile, execute, execute_within_s, library, root, through};
+use tempfile::TempDir;
 
 /// It prepares what the others use.
 const FIRST: &str = "tutorial/first-profile.md";
 
 const PAGES: &[&str] = &[
-    FIRST,
     "tutorial/first-finding.md",
     "tutorial/tune-a-collective.md",
     "howto/slice.md",
@@ -65,7 +65,7 @@ fn is_command(line: &str) -> bool {
 
 /// One shell runs them all, and names each that fails.
 fn script(commands: &[String]) -> String {
-    let mut script = String::new();
+    let mut script = ": >failed\n".to_owned();
     for command in commands {
         let command = command.strip_prefix("$ ").unwrap_or(command);
         script += &format!(
@@ -97,28 +97,39 @@ fn clone(folder: &Path) {
     }
 }
 
+fn temporary() -> TempDir {
+    tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder")
+}
+
+/// The commands that fail when they are typed in a folder, with all that they say.
+fn typed(page: &str, commands: &[String], folder: &Path) -> String {
+    fs::write(folder.join("page.sh"), script(commands)).expect("a script");
+    let path = format!("{}/bin:{}", folder.display(), std::env::var("PATH").expect("a path"));
+    let mut shell = Command::new("sh");
+    shell.arg("page.sh").current_dir(folder).env("PATH", path).env("COMMSEE_DIR", folder);
+    shell.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    shell.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_orte_tmpdir_base", folder);
+    let done = execute_within_s(&mut shell, 600);
+    let failed = fs::read_to_string(folder.join("failed")).expect("what failed");
+    if failed.is_empty() { failed } else { format!("{page}:\n{failed}\n{}\n{}\n", done.stdout, done.stderr) }
+}
+
 #[test]
 fn what_the_pages_tell_to_type_works() {
     Mpi::OpenMpi.demand();
-    let prepared = commands(&read(FIRST));
-    assert!(prepared.len() > 5, "{prepared:?}");
-    let mut all = String::new();
+    let first = commands(&read(FIRST));
+    assert!(first.len() > 5, "{first:?}");
+    let prepared = temporary();
+    clone(prepared.path());
+    let mut all = typed(FIRST, &first, prepared.path());
+    let settings: Vec<String> = first.into_iter().filter(|command| command.starts_with("export ")).collect();
     for page in PAGES {
-        let folder = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
-        clone(folder.path());
-        let own = if *page == FIRST { Vec::new() } else { commands(&read(page)) };
-        assert!(*page == FIRST || !own.is_empty(), "{page} has no commands");
-        fs::write(folder.path().join("page.sh"), script(&[&prepared[..], &own].concat())).expect("a script");
-        let path = format!("{}/bin:{}", folder.path().display(), std::env::var("PATH").expect("a path"));
-        let mut shell = Command::new("sh");
-        shell.arg("page.sh").current_dir(folder.path()).env("PATH", path).env("COMMSEE_DIR", folder.path());
-        shell.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        shell.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_orte_tmpdir_base", folder.path());
-        let done = execute_within_s(&mut shell, 600);
-        let failed = fs::read_to_string(folder.path().join("failed")).expect("what failed");
-        if !failed.is_empty() {
-            all += &format!("{page}:\n{failed}\n{}\n{}\n", done.stdout, done.stderr);
-        }
+        let own = commands(&read(page));
+        assert!(!own.is_empty(), "{page} has no commands");
+        let folder = temporary();
+        let copied = Command::new("cp").arg("-a").arg(prepared.path().join(".")).arg(folder.path()).status();
+        assert!(copied.expect("cp").success());
+        all += &typed(page, &[&settings[..], &own].concat(), folder.path());
     }
     assert!(all.is_empty(), "{all}");
 }
