@@ -84,6 +84,13 @@ impl Hosts {
         Ok(first)
     }
 
+    /// They are told of no more.
+    pub fn take_back(&self, present: &[u32]) {
+        if let Some(first) = present.first() {
+            let _ = fs::remove_file(self.folder.path().join(Hosts::records(*first, present.len())));
+        }
+    }
+
     /// What was decided.
     pub fn verdict(&self) -> Option<Verdict> {
         let decided = fs::read_link(self.folder.path().join(DECISION)).ok()?;
@@ -126,9 +133,7 @@ impl Hosts {
     /// All hosts know the verdict: takes away what this one told for it, and the verdict, so that a next program under the same
     /// launcher finds neither. Its note stays for those who come after the job, if it does not end well from here on.
     pub fn settle(&self, present: &[u32]) {
-        if let Some(first) = present.first() {
-            let _ = fs::remove_file(self.folder.path().join(Hosts::records(*first, present.len())));
-        }
+        self.take_back(present);
         if present.contains(&0) {
             let _ = fs::remove_file(self.folder.path().join(DECISION));
         }

@@ -175,14 +175,25 @@ impl RollCall {
 
     fn ask_hosts(&self, roll: &Roll, hosts: &Hosts, patience: Duration, goes_on: &impl Fn() -> bool) {
         let until = self.joined + patience;
-        // This host first: it has told the others already if all its ranks are known to have joined.
+        // This host first: it has told the others already if all its ranks are known to have joined. Where nobody says how many they are, as
+        // in containers, it tells of those that have, and of more when they do.
+        let is_counted = self.local_ranks.is_some();
         let is_known = || roll.is_published() || roll.verdict().is_some() || roll.joined() == self.ranks;
-        wait(until, goes_on, || is_known().then_some(()));
+        wait(until, goes_on, || (!is_counted || is_known()).then_some(()));
         if !roll.ask() {
             return;
         }
+        let mut told = Vec::new();
+        let mut tell = || {
+            let present = roll.present();
+            if present != told {
+                hosts.take_back(&told);
+                roll.set_told(hosts.tell(&present).ok());
+                told = present;
+            }
+        };
         if roll.told().is_none() {
-            roll.set_told(hosts.tell(&roll.present()).ok());
+            tell();
         }
         let is_own_turn = Instant::now() + self.turn(roll);
         let until = until.max(is_own_turn) + TOLD_LATE;
@@ -191,6 +202,9 @@ impl RollCall {
         let mut ask = || {
             if !pace.is_due() {
                 return None;
+            }
+            if !is_counted {
+                tell();
             }
             let counted = || (Instant::now() >= is_own_turn && all()).then(|| hosts.decide(Verdict::All, roll.told()));
             hosts.verdict().or_else(counted)
