@@ -103,7 +103,8 @@ impl Kin {
         let mut command = Command::new(self.command());
         command.envs(self.environment());
         if self.mpi() == Mpi::OpenMpi {
-            command.env("OMPI_MCA_mpi_yield_when_idle", "1").args(["--oversubscribe", "--allow-run-as-root"]);
+            command.env("OMPI_MCA_mpi_yield_when_idle", "1").env("OMPI_MCA_mtl", "^ofi,psm,psm2");
+            command.args(["--oversubscribe", "--allow-run-as-root"]);
         }
         command.args(["-n", &ranks.to_string()]);
         if !list.is_empty() {

@@ -166,8 +166,6 @@ impl Launch {
         let sessions = tempfile::Builder::new().prefix("commsee-test-").tempdir().expect("a temporary folder");
         if self.mpi == Mpi::OpenMpi {
             command.env("OMPI_MCA_orte_tmpdir_base", sessions.path());
-            // Looking for networks that few machines have takes 0.2 s of each job, and nothing is sent over them.
-            command.env("OMPI_MCA_mtl", "^ofi,psm,psm2");
         }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         for (resource, value) in self.limits {
@@ -283,7 +281,7 @@ impl Run {
     }
 }
 
-/// A place to run a job in. There are two, and more where there are many processors: what one job waits for leaves them to another, but
+/// A place to run a job in. There are three, and more where there are many processors: what one job waits for leaves them to another, but
 /// more jobs would only take them from each other. A file's lock, because test files may run as processes side by side.
 struct Place(File);
 
@@ -293,7 +291,7 @@ const RANKS_OF_A_JOB: usize = 4;
 impl Place {
     fn take() -> Place {
         let folder = temporary_folder();
-        let places = (thread::available_parallelism().map_or(1, usize::from) / RANKS_OF_A_JOB).max(2);
+        let places = (thread::available_parallelism().map_or(1, usize::from) / RANKS_OF_A_JOB).max(3);
         loop {
             for place in 0..places {
                 let file = File::create(folder.join(format!("place-{place}.lock"))).expect("the lock file");
