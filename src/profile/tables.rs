@@ -2,23 +2,24 @@
 
 mod groups;
 mod meta;
+mod statements;
 mod told;
 
 use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{CachedStatement, Connection, params};
 
+use self::statements::Statements;
 use self::told::Told;
-use super::batch::Batch;
 use super::error::Error;
 use super::files::Files;
 use super::layers::Layers;
 use super::number::{Communicators, number_names};
-use super::schema::{adding, is_in_total, is_rare, known};
+use super::schema::known;
 use super::sites::Sites;
 use crate::buckets::Buckets;
 use crate::calls::{CALLS, is_collective_on_files};
-use crate::counters::{self, Arguments, Calls, Counter, Messages};
+use crate::counters::Calls;
 use crate::creators;
 use crate::shard::{self, FINISHED, LEFT, NO_OPERATION, OWN_SIZE, REMOTE_RANK, SNAPSHOT};
 use crate::stream::{
@@ -56,19 +57,6 @@ pub struct Tables<'a> {
     groups: i64,
 }
 
-struct Statements<'a> {
-    process: CachedStatement<'a>,
-    cell: Batch<'a>,
-    uneven_cell: CachedStatement<'a>,
-    total: CachedStatement<'a>,
-    uneven_total: CachedStatement<'a>,
-    involvement: CachedStatement<'a>,
-    edge: CachedStatement<'a>,
-    argument: CachedStatement<'a>,
-    at_site: CachedStatement<'a>,
-    completed: CachedStatement<'a>,
-}
-
 /// The group whose rows are coming.
 struct Group {
     id: i64,
@@ -90,32 +78,11 @@ struct Cells {
 
 impl<'a> Tables<'a> {
     pub fn new(db: &'a Connection, detail: Detail, run: &Run) -> Result<Tables<'a>, Error> {
-        let insert_into = |table: &str, columns: usize| {
-            db.prepare_cached(&format!("INSERT INTO {table} VALUES ({})", vec!["?"; columns].join(", ")))
-        };
-        let columns =
-            |is_wanted: fn(&Counter) -> bool| Calls::TABLE.iter().filter(|counter| is_wanted(counter)).count();
-        let insert = Statements {
-            process: db.prepare_cached("INSERT INTO process VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?,
-            cell: Batch::new(db, "cell", "", 1 + columns(|counter| !counter.is_common())),
-            uneven_cell: insert_into("uneven_cell", 1 + columns(Counter::is_common))?,
-            total: insert_into("total", 11 + columns(is_in_total) + 2 * Calls::EXTREMES)?,
-            uneven_total: insert_into("uneven_total", 1 + columns(is_rare) + columns(|counter| counter.has_most) + columns(Counter::is_common))?,
-            involvement: db.prepare_cached(
-                "INSERT INTO involvement VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = CAST(calls + excluded.calls AS INTEGER)",
-            )?,
-            // Messages to several ranks of a node are one row where rows stand for nodes.
-            edge: db.prepare_cached(&adding("edge", 4, Messages::TABLE))?,
-            argument: insert_into("datatype_use", 4 + Arguments::COUNT)?,
-            at_site: db.prepare_cached(&adding("call_site", 6, counters::SiteCalls::TABLE))?,
-            // Peers on one node are one where rows stand for nodes.
-            completed: db.prepare_cached(&adding("completed", 7, counters::Completions::TABLE))?,
-        };
         Ok(Tables {
             db,
             detail,
             world_size: run.world_size.into(),
-            insert,
+            insert: Statements::new(db)?,
             layers: Layers::new(db, run.ranks >= run.world_size.into())?,
             sites: Sites::default(),
             files: Files::new(db)?,
