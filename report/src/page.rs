@@ -188,7 +188,8 @@ fn findings(words: &Words) -> Markup {
         @if words.views.contains(&"standing") {
             p { "Some ranks had not finished. " a href="#view=standing" { "See where each of them was" } }
         }
-        @if words.findings.is_empty() { p { "No rule of " code { "through advise" } " found anything." } }
+        @if words.findings.is_empty() { p { "Nothing stands out." } }
+        @if let Some(crowded) = &words.crowded { p { (crowded) } }
         @if words.findings.is_empty() && let Some(heaviest) = &words.heaviest {
             p { (heaviest.text) " " a href={ "#" (heaviest.filters) "&view=" (heaviest.view) } { "Show it in “" (heading(heaviest.view)) "”" } }
         }

@@ -39,6 +39,7 @@ use through_core::query::range::TimeRange;
 use through_core::query::waiting::Timed;
 use through_core::text::units;
 use through_core::views::Context;
+use through_core::views::advise::crowded;
 
 /// What the page says without its script.
 #[derive(Default)]
@@ -50,6 +51,8 @@ pub struct Words {
     pub findings: Vec<Told>,
     /// Where most of the MPI time went, for runs without findings.
     pub heaviest: Option<findings::Heaviest>,
+    /// That the machine had too few processors, if so.
+    pub crowded: Option<String>,
     /// What the run was, in sentences.
     pub about: Vec<String>,
     pub meta: Vec<(String, String)>,
@@ -147,6 +150,7 @@ pub fn read(profile: &Rc<Profile>, beside: Beside) -> Result<(Value, Words), Err
         answer: answer(&run),
         findings: told,
         heaviest: findings::heaviest(&run),
+        crowded: crowded(&run),
         about: meta::about(&context),
         meta: meta::meta(&context),
         caps,

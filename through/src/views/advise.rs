@@ -240,13 +240,7 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
         None => foot.push("Nothing stands out.".to_owned()),
         Some(first) => foot.push(format!("More on a finding: through explain {}.", first.topic.name)),
     }
-    let share = run.share(run.ready_ns());
-    if share >= CROWDED {
-        foot.push(format!(
-            "A rank was ready to run and had no processor for {} of the run: other programs, or more ranks than processors. Findings leave out the waiting that this explains.",
-            units::percent(share, 1.0)
-        ));
-    }
+    foot.extend(crowded(run));
     if hidden > 0 {
         foot.push(format!("{hidden} more: --top 0."));
     }
@@ -263,6 +257,17 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
         None => foot.extend(unknown(run, findings)),
     }
     foot.join(" ")
+}
+
+/// That the machine had too few processors, if so: in this text, and on the page.
+pub fn crowded(run: &Run) -> Option<String> {
+    let share = run.share(run.ready_ns());
+    (share >= CROWDED).then(|| {
+        format!(
+            "In MPI and outside of it, a rank was ready to run and had no processor for {} of the run: other programs, or more ranks than processors. Findings leave out the waiting that this explains; with a processor for each rank, a run shows more.",
+            units::percent(share, 1.0)
+        )
+    })
 }
 
 /// What counters cannot decide: the point-to-point call in which ranks spend most, if it matters.

@@ -195,6 +195,18 @@ fn two_runs_are_compared() {
     assert!(a.iter().zip(&b).all(|(a, b)| a + 7 == *b));
 }
 
+#[test]
+fn the_page_says_that_processors_were_too_few() {
+    let folder = Folder::empty();
+    heat(&folder.path("heat.db"));
+    let why = "a rank was ready to run and had no processor for 50.0 % of the run";
+    assert!(!page(&folder, &["heat.db"]).contains(why));
+    let db = Connection::open(folder.path("heat.db")).unwrap();
+    db.execute_batch("UPDATE process SET ran_ns = wall_ns / 2, ready_ns = wall_ns / 2").unwrap();
+    db.close().unwrap();
+    assert!(page(&folder, &["heat.db"]).contains(why));
+}
+
 /// A profile of so many ranks, in which every rank sends to some.
 pub fn many(folder: &Folder, ranks: usize, bytes: impl Fn(usize, usize) -> Option<i64>) {
     let mut profile = Builder::new(&folder.path("many.db"), ranks);
