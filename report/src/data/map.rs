@@ -34,7 +34,9 @@ pub fn map(catalog: &Catalog, lists: &Lists, families: &Families) -> Value {
             Some(label) => format!("{} × \"{}\"", comms.len(), text(label)),
             None => format!("{} × {}", comms.len(), made_by(first)),
         };
-        let about = [Some(format!("{}…", first.name)), Some(made_by(first)), Some(family.origin.clone())];
+        // What the head or the origin says is not said again.
+        let name = Some(format!("{}…", first.name)).filter(|name| !family.origin.ends_with(name.as_str()));
+        let about = [name, family.label.as_ref().map(|_| made_by(first)), Some(family.origin.clone())];
         groups.push(group(lists, &comms, &head, members.role(&roles, &comms), about));
     }
     for comm in catalog.communicators.values().filter(|comm| lists.is_single(comm.id)) {

@@ -9,11 +9,11 @@ const swatch = (colour) => { const mark = el("span", { class: "swatch", "aria-hi
 const legend = (items) => el("ul", { class: "legend" }, items.map(([colour, text]) => el("li", {}, swatch(colour), text)));
 const tip = (text) => svg("title", {}, text);
 
-// As much of a text as has room in a picture.
+// As much of a text as has room in a picture, measured in the size of most pictures.
 const measure = document.createElement("canvas").getContext("2d");
-const fit = (text, room) => {
+const fit = (text, room, size = 12.5) => {
   if (!fit.font) fit.font = measure.font = `12.5px ${getComputedStyle(document.body).fontFamily}`;
-  const wide = (shown) => measure.measureText(shown).width;
+  const wide = (shown) => (measure.measureText(shown).width * size) / 12.5;
   if (wide(text) <= room) return text;
   // Both ends stay: names made alike differ at their ends.
   let kept = Math.min(text.length - 1, Math.ceil(room / 3));

@@ -33,7 +33,7 @@ const mapPicture = ({ rows, columns, most, text, width, label }) => {
     const filled = row.filled(), tall = highOf(row), mark = row.isFamily ? (row.isOpen ? "▾ " : "▸ ") : "";
     if (isAt) pen.rect(0, y, width, tall - 1, "--raised");
     pen.text(row.isMember ? 26 : 4, y + (row.isMember ? 13 : isNarrow ? 21 : 15), fit(`${mark}${row.head}`, left - 10), "--ink", { bold: !row.isMember, size: row.isMember ? 11 : 12 });
-    if (!row.isMember && !isNarrow) pen.text(4, y + 28, fit(row.about, left - 10), "--soft", { size: 11 });
+    if (!row.isMember && !isNarrow) pen.text(4, y + 28, fit(row.about, left - 10, 11), "--soft", { size: 11 });
     drawCells(pen, row, y);
     if (!right || filled.all <= 0) return;
     const long = right - 96;

@@ -26,11 +26,11 @@ const addUp = () => {
   sums = { rows, byKind, byComm, byOp };
 };
 const totals = () => Object.fromEntries(MEASURES.map((key) => [key, sum(sums.byKind[key])]));
-// A family's name without what is the same in all: only where no other one has it.
+// A family's name without what is the same in all: with its first communicator where another one has it.
 const shortTitles = once(() => {
   const heads = new Map(), short = new Map();
   for (const { head } of data.map.groups) heads.set(head, (heads.get(head) ?? 0) + 1);
-  for (const { head, comms: [first] } of data.map.groups) if (heads.get(head) === 1) short.set(first, head);
+  for (const { head, comms: [first] } of data.map.groups) short.set(first, heads.get(head) === 1 ? head : `${head} (${comms[first].name}…)`);
   return short;
 });
 // By communicator, or with those made alike as one: title, members, sums, and time by operation.

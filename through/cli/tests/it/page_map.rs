@@ -76,6 +76,44 @@ fn communicators_are_named_by_what_they_are_to_the_ranks() {
     }
 }
 
+/// Two families that nothing tells apart but their first members.
+fn nameless(path: &std::path::Path) {
+    let mut profile = Builder::new(path, 4);
+    let comms = [
+        ("s0.1", "W0.0", "0-3"),
+        ("s0.2", "W0.0", "0-1"),
+        ("s2.2", "W0.0", "2-3"),
+        ("s0.3", "s0.1", "0,2"),
+        ("s1.3", "s0.1", "1,3"),
+    ];
+    profile.comm("W0.0", None, None, 4, "0-3");
+    for (name, parent, ranks) in comms {
+        profile.comm(name, None, Some(parent), if ranks == "0-3" { 4 } else { 2 }, ranks);
+    }
+    for (rank, comms) in [["s0.2", "s0.3"], ["s0.2", "s1.3"], ["s2.2", "s0.3"], ["s2.2", "s1.3"]].iter().enumerate() {
+        comms.iter().for_each(|comm| profile.cell(comm, "MPI_Barrier", 0, rank, Did(10, 0, 0, 100 * MS)));
+    }
+    profile.finish(|_| 1000 * MS);
+}
+
+#[test]
+fn families_without_names_are_told_apart_by_their_first_members() {
+    let Some((_folder, mut browser)) = page(nameless, "") else { return };
+    let labels = browser.eval("[...document.querySelectorAll('svg text')].map((text) => text.lastChild.textContent)");
+    for label in ["Barrier on 2 × Comm_split (s0.2…)", "Barrier on 2 × Comm_split (s0.3…)"] {
+        assert!(labels.as_array().unwrap().contains(&json!(label)), "{label}: {labels}");
+    }
+    open(&mut browser);
+    let about = browser
+        .eval("[...document.querySelectorAll('[data-table=map] tbody tr')].map((row) => row.children[2].textContent)");
+    let about: Vec<&str> = about.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    for name in ["s0.2…", "s0.3…"] {
+        let of =
+            about.iter().find(|about| about.ends_with(&format!(" · {name}"))).unwrap_or_else(|| panic!("{about:?}"));
+        assert!(of.matches(name).count() == 1 && !of.contains("Comm_split"), "{of}");
+    }
+}
+
 fn fragment(browser: &mut Browser) -> String {
     browser.eval("location.hash").as_str().unwrap().to_owned()
 }
