@@ -181,11 +181,15 @@ fn names(profile: &Path) -> Result<Option<String>, Error> {
     let (_, lines, functions) = told()?;
     let only = functions.saturating_sub(lines);
     let only = if only > 0 { format!(", {only} by function") } else { String::new() };
-    let left = match took {
-        Some(took) if took < names::LIMIT => format!("in {}", units::time(took.as_nanos() as i64)),
-        _ => format!("stopped after {}; more: through export db", units::time(names::LIMIT.as_nanos() as i64)),
+    // Where no time was left to look, more may be there.
+    let (how, left) = match took {
+        Some(took) if took < names::LIMIT => {
+            let how = if lines == 0 { " (needs -g)" } else { "" };
+            (how, format!("in {}", units::time(took.as_nanos() as i64)))
+        }
+        _ => ("", format!("stopped after {}; more: through export db", units::time(names::LIMIT.as_nanos() as i64))),
     };
-    Ok(Some(format!("{lines} of {} named by line{only}, {left}", units::count(all as u64, "frame"))))
+    Ok(Some(format!("{lines} of {} named by line{how}{only}, {left}", units::count(all as u64, "frame"))))
 }
 
 fn ended(status: ExitStatus) -> String {

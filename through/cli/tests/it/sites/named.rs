@@ -156,10 +156,8 @@ fn the_job_with_code() {
     db.execute("INSERT OR REPLACE INTO metadata VALUES ('launch', ?)", [launch]).unwrap();
 }
 
-#[test]
-fn a_job_has_its_code_named_when_it_has_ended() {
-    let shop = Workshop::new();
-    let (folder, said) = unnamed(&shop, "-g -O2");
+/// What a job of that code says of it when it has ended.
+fn code(folder: &Folder, shop: &Workshop) -> String {
     let here = std::env::current_exe().unwrap();
     let words = [
         "run",
@@ -171,15 +169,35 @@ fn a_job_has_its_code_named_when_it_has_ended() {
         "--exact",
         "sites::named::the_job_with_code",
     ];
-    let mut command = crate::jobs::command(&folder, &words);
+    let mut command = crate::jobs::command(folder, &words);
     command.env("XDG_CACHE_HOME", shop.path("cache")).env("PREPARED", folder.path("heat.db"));
     let answer = Answer::of(command.output().unwrap());
     assert_eq!(answer.status, 0, "{}", answer.err);
     let code = answer.err.lines().find(|line| line.starts_with("code ")).unwrap_or_else(|| panic!("{}", answer.err));
-    assert!(code.contains("frames named by line, in "), "{code}");
     assert!(answer.err.lines().count() <= 25, "{}", answer.err);
+    code.to_owned()
+}
+
+#[test]
+fn a_job_has_its_code_named_when_it_has_ended() {
+    let shop = Workshop::new();
+    let (folder, said) = unnamed(&shop, "-g -O2");
+    let code = code(&folder, &shop);
+    assert!(code.contains("frames named by line, in "), "{code}");
     shop.does("rm -r app cache");
     assert_eq!(lines(&folder, "named.db", &shop), wanted(&said));
+}
+
+#[test]
+fn a_job_without_lines_says_what_they_need() {
+    let shop = Workshop::new();
+    let (folder, _) = unnamed(&shop, "-O2");
+    // Nor has the code that was named before any.
+    let db = Connection::open(folder.path("heat.db")).unwrap();
+    db.execute("UPDATE frame_name SET line = NULL", []).unwrap();
+    db.close().unwrap();
+    let code = code(&folder, &shop);
+    assert!(code.contains(" named by line (needs -g), ") && code.contains(" by function, in "), "{code}");
 }
 
 #[test]
