@@ -61,7 +61,7 @@ fn programs_that_do_not_come_to_mpi_init() {
         let idle = quits(mpi, "idle", "exit(0)");
         let done = run(mpi, &[&idle]);
         assert!(done.status.success());
-        says(&done, "ran with the profiler but did not call MPI_Init", "docs/howto/languages.md");
+        says(&done, "ran with the profiler but did not call MPI_Init", "docs/howto/languages.md of the sources");
         let done = run(mpi, &[&quits(mpi, "fails", "exit(3)")]);
         assert_eq!(done.status.code(), Some(3));
         says(&done, "ran with the profiler but did not call MPI_Init", "ended with status 3");

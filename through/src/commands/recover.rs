@@ -98,7 +98,7 @@ fn recovered(arguments: &Recover) -> Result<bool, Error> {
     match trouble.or(lines.end().err()) {
         Some(error) => Err(error),
         None if !any && elsewhere.is_empty() => {
-            let what = if arguments.running { "no running job has shards" } else { "nothing to recover" };
+            let what = if arguments.running { "no running job with commsee" } else { "nothing to recover" };
             // A hidden folder says nothing to the user.
             directories.retain(|directory| !folders.iter().any(|folder| folder.path() == directory));
             say(format_args!("{what} in {}", shards::names(&directories)));

@@ -103,7 +103,7 @@ fn unprofiled(evidence: &Evidence) {
         None => {
             say("nothing was profiled: no MPI_Init passed through the profiler. Either");
             say("- the job ended before that, or has no MPI: then add --hooks nccl,gpu;");
-            say("- it opens libmpi.so (ctypes, Julia): read docs/howto/languages.md;");
+            say("- it opens libmpi.so (ctypes): docs/howto/languages.md of the sources;");
             say("- it is setuid, or statically linked with MPI: link libcommsee.a;");
             say("- the launcher drops LD_PRELOAD: use `through exec -- PROGRAM`;");
             say("- or a host has no libcommsee.so at that path.");

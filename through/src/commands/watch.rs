@@ -32,9 +32,9 @@ pub fn watch(arguments: &Watch) -> Result<bool, Error> {
         let places = shards::names(&live.directories);
         match &live.wanted {
             Wanted::Named(name) => {
-                say(format_args!("{name}: no such directory, and no running job of this name has shards in {places}"));
+                say(format_args!("{name}: no such directory, and no running job of this name in {places}"));
             }
-            _ => say(format_args!("no running job has shards in {places}")),
+            _ => say(format_args!("no running job with commsee in {places}")),
         }
     }
     Ok(is_there)

@@ -29,7 +29,7 @@ pub struct Evidence<'a> {
 }
 
 const ABOVE: &str = "see its messages above";
-const LINK: &str = "link it with libcommsee.a: docs/howto/preload.md";
+const LINK: &str = "link it with libcommsee.a: see docs/howto/preload.md of the sources";
 /// Words by which launchers are told of other hosts, whose processes tell nothing here.
 const HOSTS: [&str; 9] =
     ["-H", "-host", "--host", "-hosts", "-hostfile", "--hostfile", "-f", "-machinefile", "--machinefile"];
@@ -105,7 +105,8 @@ impl Evidence<'_> {
             return of(&what, "build the program and commsee for the same processor and word size");
         }
         if program.is_secure() {
-            let advice = "remove them (chmod ug-s, setcap -r), or link libcommsee.a: docs/howto/preload.md";
+            let advice =
+                "remove them (chmod ug-s, setcap -r), or link libcommsee.a: see docs/howto/preload.md of the sources";
             return of("is setuid, setgid or has capabilities: LD_PRELOAD is ignored", advice);
         }
         if !elf.is_dynamic {
@@ -131,8 +132,8 @@ impl Evidence<'_> {
         Some(Reason {
             what: format!("{} ran with the profiler but did not call MPI_Init", short(program)),
             advice: match self.status.success() {
-                true => "does it open libmpi.so (ctypes, Julia)? read docs/howto/languages.md. If it has no MPI, add \
-                         --hooks nccl,gpu"
+                true => "does it open libmpi.so (ctypes, Julia)? See docs/howto/languages.md of the sources. If it has no MPI, \
+                         add --hooks nccl,gpu"
                     .to_owned(),
                 false => format!("the job {}: {ABOVE}", self.ended()),
             },
