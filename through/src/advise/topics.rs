@@ -113,7 +113,7 @@ pub const TOPICS: &[Topic] = &[
         name: "needless-barrier",
         title: "Barrier on {comm} may be needless",
         text: "{calls} barriers a rank{at} take {time}{waiting}, and {other} makes the same ranks wait for each other anyway.",
-        advice: "Leave the barrier out, unless files, shared memory or another library depend on it.",
+        advice: "Leave the barrier out, unless files, shared memory, another library or a time measurement depend on it.",
         more: "Without the barrier, ranks would wait for a late rank in the next collective instead, so that waiting is no gain.",
         rule: "At least 50 barriers a rank, and at least as many collectives in which all ranks exchange data, on communicators with the same members; at least `info`. Waiting that counters or a timeline show is not counted.",
         source: "Cray, IPM and Scalasca report the time before barriers separately",
