@@ -75,3 +75,29 @@ fn two_jobs_in_containers_at_the_same_time_are_two_runs() {
         check(&second.succeeded());
     }
 }
+
+/// Starts the program on a root that FUSE mounts, as that of rootless Podman is, with a home there.
+const ON_AN_IMAGE: &str = r#"
+image=$(mktemp -d -p "$IMAGES")
+mkdir "$image/new" "$image/work" "$image/root"
+fuse-overlayfs -o "lowerdir=/,upperdir=$image/new,workdir=$image/work" "$image/root" 2>/dev/null || exit
+for place in /proc /dev /tmp "$PWD"; do mount --rbind "$place" "$image/root$place" || exit; done
+HOME=/ chroot "$image/root" sh -c 'cd "$1" && "$0"; exit $?' "$0" "$PWD"
+exit $?"#;
+
+/// Each has a root of its own, which passes for a file system between hosts.
+#[test]
+fn ranks_whose_home_is_in_an_image_are_one_run() {
+    if !has_containers() {
+        return;
+    }
+    if execute(Command::new("sh").args(["-c", "command -v fuse-overlayfs"])).status.code() != Some(0) {
+        eprintln!("SKIPPED: fuse-overlayfs is not installed, so nothing was tried on images");
+        return;
+    }
+    for mpi in Mpi::ALL {
+        let images = tempfile::tempdir().expect("a temporary folder");
+        let place = images.path().to_str().expect("a path in UTF-8");
+        check(&contained(mpi, &["sh", "-c", ON_AN_IMAGE], "p2p").variable("IMAGES", place).run().succeeded());
+    }
+}

@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use vocabulary::profile::Claim;
@@ -40,11 +40,17 @@ const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// Of several directories the one that other hosts most likely see as well; the first if all are alike.
 pub fn most_shared(directories: &[PathBuf]) -> Option<&PathBuf> {
+    // That of the root is each container's own, of whatever kind: Podman makes it by FUSE.
+    let is_root = |directory: &Path| device(directory).is_some_and(|own| device(Path::new("/")) == Some(own));
     directories.iter().min_by_key(|directory| match file_system(directory) {
-        Some(kind) if BETWEEN_HOSTS.contains(&kind) => 0,
+        Some(kind) if BETWEEN_HOSTS.contains(&kind) && !is_root(directory) => 0,
         Some(kind) if !IN_MEMORY.contains(&kind) => 1,
         _ => 2,
     })
+}
+
+fn device(directory: &Path) -> Option<u64> {
+    Some(fs::metadata(directory).ok()?.dev())
 }
 
 fn file_system(directory: &Path) -> Option<u32> {
