@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
+import os
+
 from spack.package import *
 
 
 class Commsee(Package):
-    """Profiles MPI programs by communicator: counts every MPI call by communicator, operation, message size and rank."""
+    """Profiles MPI programs by communicator: counts every MPI call by communicator,
+    operation, message size and rank."""
 
-    # Built from the archive of the sources, which lies beside: spack mirror, or spack install in its directory.
-    url = "file:///opt/sources/commsee-0.1.0.tar.gz"
+    # The archive of the sources lies where spack is called.
+    url = f"file://{os.getcwd()}/commsee-0.1.0.tar.gz"
 
     license("MIT OR Apache-2.0")
 
@@ -21,5 +24,5 @@ class Commsee(Package):
         Executable("./install")("--prefix", prefix)
 
     def setup_run_environment(self, env):
-        # through finds the libraries beside itself; this is for programs that load them by their names.
+        # through finds the libraries beside itself. This is for programs that load them by name.
         env.prepend_path("LD_LIBRARY_PATH", self.prefix.lib)

@@ -20,6 +20,7 @@ fn recipes_have_the_version_and_its_compiler() {
     let (version, rust) = (of_workspace("version"), of_workspace("rust-version"));
     for (path, wanted) in [
         ("packaging/spack/package.py", format!("version(\"{version}\")")),
+        ("packaging/spack/package.py", format!("commsee-{version}.tar.gz")),
         ("packaging/spack/package.py", format!("rust@{rust}:")),
         ("packaging/conda/recipe.yaml", format!("version: {version}\n")),
         ("packaging/debian/changelog", format!("commsee ({version})")),
