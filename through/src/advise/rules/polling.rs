@@ -26,6 +26,8 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
     };
     let awaited =
         run.operations.iter().filter(|row| is_awaited(row.op)).map(|row| per_all_ranks(run, row)).sum::<f64>();
+    // Without a processor a poll takes as long as others keep it.
+    let scheduled = 1.0 - run.share(run.ready_ns()).clamp(0.0, 1.0);
     let mut findings = Vec::new();
     for sum in run.sums.values().filter(|sum| polls.contains(&sum.op) && sum.calls >= CALLS) {
         let ratio = sum.calls as f64 / awaited.max(1.0);
@@ -34,7 +36,7 @@ pub fn find(run: &Run) -> Result<Vec<Finding>, Error> {
         }
         findings.push(
             Finding {
-                gain: Gain::spent(run.spent(sum.comm, &[sum.op].into())?),
+                gain: Gain::spent(run.spent(sum.comm, &[sum.op].into())?).part(scheduled),
                 command: filters(run, sum.comm, sum.op),
                 ..Finding::new("polling")
             }

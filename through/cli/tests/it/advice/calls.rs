@@ -184,6 +184,22 @@ fn polling() {
     none(told(10_000, 501));
 }
 
+/// Of 1000 ms of polls a rank had no processor for half of its time.
+#[test]
+fn polling_without_processors() {
+    let told = |ready: i64| {
+        let build = |profile: &mut Builder| {
+            for rank in 0..2 {
+                profile.cell("W0.0", "MPI_Irecv", 0, rank, Did(1, 0, 8, MS));
+                profile.cell("W0.0", "MPI_Test", 0, rank, Did(10_000, 0, 0, 1000 * MS));
+            }
+        };
+        let sql = format!("UPDATE process SET ready_ns = {ready}, ran_ns = wall_ns - {ready}", ready = ready * MS);
+        one(changed("polling", 2, 2000, build, &sql))["gain_s"].as_f64().expect("a number")
+    };
+    assert_eq!((told(0), told(1000)), (1.0, 0.5));
+}
+
 #[test]
 fn a_root_that_all_send_to() {
     let told = |to_root: i64, back: i64, senders: i64| {
