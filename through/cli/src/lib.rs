@@ -58,7 +58,7 @@ pub enum Command {
     Show(Box<Show>),
     /// Suggest what to change, ranked by what the run gains
     Advise(Box<Advise>),
-    /// Explain a topic of advice, and when it is reported
+    /// Explain a topic of advice, or the name of a communicator
     Explain(Explain),
     /// Write one page with pictures and filters for the browser
     Report(report::cli::Arguments),

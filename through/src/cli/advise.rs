@@ -31,7 +31,8 @@ pub struct Advise {
 /// What a finding means.
 #[derive(Debug, Default, Args)]
 pub struct Explain {
-    /// A topic of advice, such as late-rank [default: list all]
+    /// A topic of advice, such as late-rank, or the name of a communicator,
+    /// such as s0.1 [default: list all topics]
     #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
 }
