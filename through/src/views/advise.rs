@@ -10,6 +10,7 @@ use crate::document::{Document, Drawing, Format, Line, Unit, Value};
 use crate::error::Error;
 use crate::query::catalog::Catalog;
 use crate::query::open::Profile;
+use crate::query::overview::overview;
 use crate::query::size;
 use crate::render::advice::{Advice, Item};
 use crate::text::path::{quoted, relative};
@@ -232,7 +233,7 @@ fn gain(run: &Run, finding: &Finding) -> String {
 }
 
 fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
-    let mut foot = Vec::new();
+    let mut foot: Vec<String> = unfinished(run).into_iter().collect();
     match findings.first() {
         None if !run.catalog.has_mpi() => foot.push(
             "A program without MPI: findings are about MPI. Its NCCL calls and copies: through layers.".to_owned(),
@@ -257,6 +258,16 @@ fn foot(run: &Run, findings: &[Finding], hidden: usize) -> String {
         None => foot.extend(unknown(run, findings)),
     }
     foot.join(" ")
+}
+
+/// That ranks died, if so: others seem to wait for these.
+fn unfinished(run: &Run) -> Option<String> {
+    let overview = overview(&run.catalog);
+    let (ranks, how) = (&overview.unfinished, overview.how_unfinished());
+    let which = if ranks.count() == 1 { "Rank" } else { "Ranks" };
+    (!ranks.is_empty()).then(|| {
+        format!("{which} {ranks} {how}: look for the cause of that first (through --in-flight shows the calls they were in).")
+    })
 }
 
 /// That the machine had too few processors, if so: in this text, and on the page.

@@ -216,6 +216,38 @@ fn a_late_rank_that_is_longer_in_another_call() {
     assert_eq!(finding["title"], title);
 }
 
+/// Others seem to wait for a rank that died.
+#[test]
+fn ranks_that_died_are_told_first() {
+    let folder = Folder::empty();
+    let path = folder.path("died.db");
+    let mut profile = Builder::new(&path, 2);
+    profile.comm("W0.0", None, None, 2, "0-1");
+    profile.cell("W0.0", "MPI_Barrier", 0, 0, Did(1, 0, 0, 900 * MS));
+    profile.finish(|_| 1000 * MS);
+    let died = "Rank 1 ended before MPI_Finalize: look for the cause of that first";
+    assert!(!folder.through(&["advise", "died.db"]).ok().contains("ended before"));
+    Connection::open(&path).unwrap().execute_batch("UPDATE process SET state = 'died' WHERE rank = 1").unwrap();
+    let said = folder.through(&["advise", "died.db"]).ok();
+    assert!(said.contains(died), "{said}");
+}
+
+#[test]
+fn names_of_communicators_are_explained() {
+    let folder = Folder::empty();
+    let said = |name: &str| folder.through(&["explain", name]).ok().lines().next().unwrap_or_default().to_owned();
+    assert_eq!(said("W0.0"), "W0.0 is MPI_COMM_WORLD.");
+    assert_eq!(said("S3.0"), "S3.0 is MPI_COMM_SELF of rank 3.");
+    let split = said("s4.2");
+    assert!(
+        split.starts_with("s4.2 was made by MPI_Comm_split. Its rank 0 is rank 4 of MPI_COMM_WORLD, for"),
+        "{split}"
+    );
+    for name in ["?0.1", "s0", "s0.x", "s-1.0", ""] {
+        assert_eq!(folder.through(&["explain", name]).status, 2, "{name}");
+    }
+}
+
 #[test]
 fn topics_are_explained() {
     let folder = Folder::empty();
