@@ -54,7 +54,7 @@ fn the_profile_tells_the_processors_that_are_switched_on() {
         let told: String = db.query_row(sql, [], |row| row.get(0)).expect("a row");
         assert_eq!(told, processors.to_string(), "{mpi}");
         let head = execute(std::process::Command::new(through()).arg(run.profile_path())).stdout;
-        assert_eq!(head.contains("waiting times are unreliable"), processors < 2, "{mpi}: {head}");
+        assert_eq!(head.contains("work and waiting times are unreliable"), processors < 2, "{mpi}: {head}");
     }
 }
 

@@ -131,7 +131,7 @@ pub fn crowded(catalog: &Catalog) -> Option<String> {
         return None;
     }
     let (ranks, processors) = (units::count(here.len() as u64, "rank"), units::count(processors, "processor"));
-    Some(format!("{ranks} on {processors}{there}: waiting times are unreliable"))
+    Some(format!("{ranks} on {processors}{there}: work and waiting times are unreliable"))
 }
 
 /// What makes the numbers less than the whole truth.

@@ -122,7 +122,7 @@ fn more_ranks_than_processors_are_told() {
         profile.finish(|_| 1000 * MS);
     }
     let few = folder.through(&["few.db"]).ok();
-    let note = "note       2 ranks on 1 processor of node0: waiting times are unreliable\n";
+    let note = "note       2 ranks on 1 processor of node0: work and waiting times are\n           unreliable\n";
     assert!(few.contains(note), "{few}");
     assert!(!folder.through(&["enough.db"]).ok().contains("note "));
 }
