@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Launch, Mpi, Profile, Program, Run, answer, check_profile, execute, library};
+use common::{Launch, Mpi, Profile, Program, Run, answer, check_profile, execute, library, root};
 
 /// A process in a world of its own: nothing else has its numbers.
 pub const CONTAINER: [&str; 6] = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts"];
@@ -81,7 +81,7 @@ const ON_AN_IMAGE: &str = r#"
 image=$(mktemp -d -p "$IMAGES")
 mkdir "$image/new" "$image/work" "$image/root"
 fuse-overlayfs -o "lowerdir=/,upperdir=$image/new,workdir=$image/work" "$image/root" 2>/dev/null || exit
-for place in /proc /dev /tmp "$PWD"; do mount --rbind "$place" "$image/root$place" || exit; done
+for place in /proc /dev /tmp "$PWD" "$SOURCES"; do mount --rbind "$place" "$image/root$place" || exit; done
 HOME=/ chroot "$image/root" sh -c 'cd "$1" && "$0"; exit $?' "$0" "$PWD"
 exit $?"#;
 
@@ -91,13 +91,17 @@ fn ranks_whose_home_is_in_an_image_are_one_run() {
     if !has_containers() {
         return;
     }
-    if execute(Command::new("sh").args(["-c", "command -v fuse-overlayfs"])).status.code() != Some(0) {
-        eprintln!("SKIPPED: fuse-overlayfs is not installed, so nothing was tried on images");
+    let images = tempfile::tempdir().expect("a temporary folder");
+    let place = images.path().to_str().expect("a path in UTF-8");
+    let sources = root().display().to_string();
+    let mut alone = Command::new("unshare");
+    alone.args(CONTAINER).args(["sh", "-c", ON_AN_IMAGE, "true"]).current_dir(images.path());
+    if !execute(alone.env("IMAGES", place).env("SOURCES", &sources)).status.success() {
+        eprintln!("SKIPPED: fuse-overlayfs is missing or may not mount here, so nothing was tried on images");
         return;
     }
     for mpi in Mpi::ALL {
-        let images = tempfile::tempdir().expect("a temporary folder");
-        let place = images.path().to_str().expect("a path in UTF-8");
-        check(&contained(mpi, &["sh", "-c", ON_AN_IMAGE], "p2p").variable("IMAGES", place).run().succeeded());
+        let launch = contained(mpi, &["sh", "-c", ON_AN_IMAGE], "p2p");
+        check(&launch.variable("IMAGES", place).variable("SOURCES", &sources).run().succeeded());
     }
 }
