@@ -82,19 +82,12 @@ impl Hosts {
         format!("{first}-{count}.{RECORDS}")
     }
 
-    /// Tells the others the ranks of this host. Returns the rank that the file is called after.
-    pub fn tell(&self, present: &[u32]) -> io::Result<u32> {
-        let first = *present.first().ok_or(io::ErrorKind::NotFound)?;
+    /// Tells the others that more ranks of this host record, now all of `present`. Returns the rank that the file is called after.
+    pub fn tell(&self, more: &[u32], present: &[u32]) -> io::Result<u32> {
+        let first = *more.first().ok_or(io::ErrorKind::NotFound)?;
         let ranks = present.iter().copied().collect::<Ranks>().to_string();
-        self.folder.write(&Hosts::records(first, present.len()), ranks.as_bytes())?;
+        self.folder.write(&Hosts::records(first, more.len()), ranks.as_bytes())?;
         Ok(first)
-    }
-
-    /// They are told of no more.
-    pub fn take_back(&self, present: &[u32]) {
-        if let Some(first) = present.first() {
-            let _ = fs::remove_file(self.folder.path().join(Hosts::records(*first, present.len())));
-        }
     }
 
     /// What was decided.
@@ -144,6 +137,17 @@ impl Hosts {
             let _ = fs::remove_file(self.folder.path().join(DECISION));
         }
         self.folder.remove_if_empty();
+    }
+
+    /// Removes what tells of these ranks, in one part or in several.
+    fn take_back(&self, present: &[u32]) {
+        let Some(first) = present.first() else { return };
+        if fs::remove_file(self.folder.path().join(Hosts::records(*first, present.len()))).is_ok() {
+            return;
+        }
+        let first = |path: &PathBuf| path.file_stem()?.to_str()?.split_once('-')?.0.parse::<u32>().ok();
+        let is_own = |path: &&PathBuf| first(path).is_some_and(|first| present.contains(&first));
+        self.folder.files(&[RECORDS]).iter().filter(is_own).for_each(|path| _ = fs::remove_file(path));
     }
 
     /// The profile is made: removes the note, and the last host the folder.

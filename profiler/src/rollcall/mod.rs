@@ -104,7 +104,8 @@ impl RollCall {
     fn publish_if_last(&self) {
         let (Some(roll), Some(hosts)) = (&self.roll, &self.hosts) else { return };
         if self.local_ranks == Some(roll.joined()) && roll.publish() {
-            roll.set_told(hosts.tell(&roll.present()).ok());
+            let present = roll.present();
+            roll.set_told(hosts.tell(&present, &present).ok());
         }
     }
 
@@ -185,10 +186,11 @@ impl RollCall {
         }
         let mut told = Vec::new();
         let mut tell = || {
+            // Never again of the same: whoever lists the folder meanwhile would count them twice.
             let present = roll.present();
-            if present != told {
-                hosts.take_back(&told);
-                roll.set_told(hosts.tell(&present).ok());
+            let more: Vec<u32> = present.iter().copied().filter(|rank| !told.contains(rank)).collect();
+            if !more.is_empty() {
+                roll.set_told(hosts.tell(&more, &present).ok());
                 told = present;
             }
         };

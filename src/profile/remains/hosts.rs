@@ -206,7 +206,9 @@ impl Folder {
     /// The ranks of a host that record, if it told them to the other hosts.
     pub fn ranks_of(&self, note: &Note) -> Option<Ranks> {
         let told = self.files(&[RECORDS]).into_iter().filter_map(|file| fs::read_to_string(file).ok());
-        told.map(|text| Ranks::read(&text)).find(|ranks| ranks.contains(note.rank))
+        // One that told more than once has told of more each time.
+        let of_host = told.map(|text| Ranks::read(&text)).filter(|ranks| ranks.contains(note.rank));
+        of_host.max_by_key(Ranks::count)
     }
 
     /// Files by the ends of their names.
